@@ -1,0 +1,1 @@
+//! deadheat-report

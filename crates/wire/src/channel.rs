@@ -1,0 +1,81 @@
+//! The record file: a header of [`HEADER_SIZE`] bytes, then framed records.
+//!
+//! The runtime maps the file shared and appends: it writes a frame (`u32` length, postcard bytes),
+//! then stores the new committed length at [`COMMITTED_AT`] with release order. A process that dies
+//! leaves a whole prefix. The tool makes the file at its full (sparse) size; a record that no longer
+//! fits is counted at [`LOST_AT`] and dropped, except that [`RESERVE`] bytes are kept for the last
+//! records (how the run ended).
+
+use crate::record::Record;
+use alloc::vec::Vec;
+
+/// First bytes of the file.
+pub const MAGIC: [u8; 8] = *b"DHREC\x01\0\0";
+/// Size of the header.
+pub const HEADER_SIZE: usize = 4096;
+/// Offset of the committed length in bytes after the header (`u64`).
+pub const COMMITTED_AT: usize = 8;
+/// Offset of the count of records lost for want of room (`u64`).
+pub const LOST_AT: usize = 16;
+/// Offset of the heartbeat: scheduling steps so far (`u64`, relaxed), for progress and hang detection.
+pub const STEPS_AT: usize = 24;
+/// Offset of the number of live processes that write here (`u32`).
+pub const PROCESSES_AT: usize = 32;
+/// Bytes at the end kept for the last records.
+pub const RESERVE: usize = 1 << 20;
+
+/// Encodes one record as a frame.
+pub fn frame(record: &Record) -> Vec<u8> {
+    let body = postcard::to_allocvec(record).unwrap_or_default();
+    let mut bytes = Vec::with_capacity(body.len() + 4);
+    bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&body);
+    bytes
+}
+
+/// Why a record file could not be read to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Damage {
+    /// Not a record file, or of another version.
+    Header,
+    /// A frame runs past the committed length.
+    Frame,
+    /// A record does not decode.
+    Record,
+}
+
+/// The records of a file, and what stopped the reading short, if anything did.
+pub fn read(file: &[u8]) -> (Vec<Record>, Option<Damage>) {
+    let mut records = Vec::new();
+    let header = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?)) };
+    let (Some(magic), Some(committed)) = (file.get(..8), header(COMMITTED_AT)) else {
+        return (records, Some(Damage::Header));
+    };
+    if magic != MAGIC {
+        return (records, Some(Damage::Header));
+    }
+    let Some(mut rest) = usize::try_from(committed)
+        .ok()
+        .and_then(|n| HEADER_SIZE.checked_add(n))
+        .and_then(|end| file.get(HEADER_SIZE..end))
+    else {
+        return (records, Some(Damage::Header));
+    };
+    while !rest.is_empty() {
+        let Some(length) = rest
+            .get(..4)
+            .and_then(|b| Some(u32::from_le_bytes(b.try_into().ok()?) as usize))
+        else {
+            return (records, Some(Damage::Frame));
+        };
+        let Some(body) = rest.get(4..4 + length) else {
+            return (records, Some(Damage::Frame));
+        };
+        match postcard::from_bytes(body) {
+            Ok(record) => records.push(record),
+            Err(_) => return (records, Some(Damage::Record)),
+        }
+        rest = &rest[4 + length..];
+    }
+    (records, None)
+}

@@ -1,0 +1,20 @@
+//! The layouts that two parts of deadheat share, versioned.
+//!
+//! - [`object`]: what the pass writes into object files, the runtime patches by and the tool reads;
+//! - [`plan`]: what the tool tells the runtime of one run;
+//! - [`record`]: what the runtime tells the tool;
+//! - [`channel`]: the file through which records pass, safe against a process that dies at any point.
+//!
+//! Architecture invariant: no unsafe and no I/O here; `no_std` with `alloc`.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+pub mod channel;
+pub mod object;
+pub mod plan;
+pub mod record;
+
+/// Version of all layouts in this crate; parts that disagree refuse to work together by name.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,168 @@
+//! The plan of one run: what the tool asks of the runtime.
+//!
+//! A plan is a file; its path is in the environment variable [`PLAN_VARIABLE`], the path of the
+//! record file in [`RECORD_VARIABLE`]. Without the first a program runs plainly. Both paths must have
+//! the same length in every run of a program, since the environment shifts the stack's addresses.
+
+use alloc::{string::String, vec::Vec};
+use deadheat_model::{SiteId, ThreadId};
+use serde::{Deserialize, Serialize};
+
+/// Environment variable with the path of the plan.
+pub const PLAN_VARIABLE: &str = "DEADHEAT_PLAN";
+/// Environment variable with the path of the record file.
+pub const RECORD_VARIABLE: &str = "DEADHEAT_RECORD";
+/// First bytes of a plan file; the postcard encoding of [`Plan`] follows.
+pub const MAGIC: [u8; 8] = *b"DHPLAN\x01\0";
+
+/// What the runtime is to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Layout version, [`crate::VERSION`].
+    pub version: u32,
+    /// What is watched.
+    pub mode: Mode,
+    /// Who runs next.
+    pub policy: Policy,
+    /// Seed of everything random that the program asks for (`getrandom`, `rand` seeds).
+    pub input_seed: u64,
+    /// A thread yields after this many scheduling points in a row (0: never).
+    pub quantum: u32,
+    /// A thread in a loop yields after this many back edges without a scheduling point.
+    pub back_edges: u32,
+    /// The run is a hang when this many yields in a row brought no progress (no lock taken, no wait
+    /// ended, no output, no thread begun or ended).
+    pub hang_yields: u64,
+    /// Virtual real-time clock at start, nanoseconds since the epoch.
+    pub epoch_ns: u64,
+    /// Record every switch, for replay.
+    pub record_schedule: bool,
+    /// Stop (raise SIGTRAP) at the meeting with this number, for a debugger.
+    pub stop_at_meeting: Option<u32>,
+    /// Follow children of `fork` and `exec` (their own records go into the same file).
+    pub follow: bool,
+}
+
+/// What is watched during the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mode {
+    /// Scheduling only.
+    Schedule,
+    /// Phase 1, run 1: find granules with a suspicious pair.
+    Granules {
+        /// Flag at most this many granules per signature (pair of thread, lockset, kind); 0: no limit.
+        per_signature: u32,
+    },
+    /// Phase 1, run 2: record the statements that touch these granules.
+    Statements {
+        /// 8-byte granule addresses, ascending.
+        granules: Vec<u64>,
+        /// Words that run 1 learned to be hand-made locks.
+        lock_words: Vec<u64>,
+    },
+    /// Phase 2: watch these statements.
+    Confirm(Targets),
+}
+
+/// The statements that phase 2 watches.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Targets {
+    /// All copies of the first statement.
+    pub first: Vec<SiteId>,
+    /// All copies of the second statement (equal to `first` when a statement races with itself).
+    pub second: Vec<SiteId>,
+    /// Switch on atomics, fences and back edges too (needed for happens-before and for spin loops).
+    pub atomics: bool,
+    /// Report pairs of executed target accesses that happens-before does not order.
+    pub unordered: bool,
+}
+
+/// Who runs next at a scheduling point.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Policy {
+    /// Deterministic: the current thread goes on until it blocks, ends, yields or has used its quantum.
+    Fifo,
+    /// At each scheduling point, with this probability (in 1/1024), a random enabled thread.
+    Random {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch, in 1/1024.
+        switch: u32,
+    },
+    /// RaceFuzzer's algorithm 1.
+    RaceDirected {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch at scheduling points that are not targets, in 1/1024.
+        switch: u32,
+        /// Postpone a thread at one statement at most this many times.
+        postponements: u32,
+        /// Resolve the meeting with this number the other way; nothing else changes.
+        flip: Option<u32>,
+    },
+    /// A recorded schedule.
+    Replay {
+        /// The recorded switches.
+        switches: Vec<Switch>,
+    },
+}
+
+/// One switch of a recorded schedule: at this scheduling point the turn went to this thread.
+/// At points not listed the running thread goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Switch {
+    /// Number of the scheduling point.
+    pub step: u64,
+    /// The thread that ran next.
+    pub to: ThreadId,
+    /// Whether a timed wait of that thread was let run out here.
+    pub timeout: bool,
+}
+
+/// Why bytes are not a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PlanError {
+    /// Not a plan file.
+    Magic,
+    /// Written for another version.
+    Version(u32),
+    /// Does not decode.
+    Damaged(String),
+}
+
+impl Plan {
+    /// A plan with the usual bounds.
+    pub fn new(mode: Mode, policy: Policy) -> Plan {
+        Plan {
+            version: crate::VERSION,
+            mode,
+            policy,
+            input_seed: 1,
+            quantum: 50,
+            back_edges: 20_000,
+            hang_yields: 20_000,
+            epoch_ns: 1_700_000_000_000_000_000,
+            record_schedule: true,
+            stop_at_meeting: None,
+            follow: true,
+        }
+    }
+
+    /// The bytes of a plan file.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(postcard::to_allocvec(self).unwrap_or_default());
+        bytes
+    }
+
+    /// Reads a plan file.
+    pub fn decode(bytes: &[u8]) -> Result<Plan, PlanError> {
+        let body = bytes.strip_prefix(&MAGIC).ok_or(PlanError::Magic)?;
+        let (version, _) =
+            postcard::take_from_bytes::<u32>(body).map_err(|e| PlanError::Damaged(alloc::format!("{e}")))?;
+        if version != crate::VERSION {
+            return Err(PlanError::Version(version));
+        }
+        postcard::from_bytes(body).map_err(|e| PlanError::Damaged(alloc::format!("{e}")))
+    }
+}

@@ -1,0 +1,316 @@
+//! What the runtime records of a run. It records addresses and numbers; the tool symbolises.
+
+use crate::plan::Switch;
+use alloc::{string::String, vec::Vec};
+use deadheat_model::{Access, LockMode, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
+use serde::{Deserialize, Serialize};
+
+/// One record.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Record {
+    /// The runtime is in control (first record of each process).
+    Started(Started),
+    /// A linked module with sites, in the order of [`SiteId::module`].
+    Module(Module),
+    /// A thread was created.
+    Thread(ThreadCreated),
+    /// Result of `Mode::Granules`.
+    Granules(Granules),
+    /// A suspicious pair of `Mode::Statements`.
+    Pair(Pair),
+    /// Two threads stood at once before conflicting accesses.
+    Meeting(Meeting),
+    /// Two executed accesses that happens-before does not order.
+    Unordered(Unordered),
+    /// Every thread waits, none for time, a signal or the outside.
+    Deadlock(Deadlock),
+    /// No progress within the bound.
+    Hang(Hang),
+    /// A part of the recorded schedule, in order.
+    Switches(Vec<Switch>),
+    /// The replayed schedule could not be followed: at this step the named thread could not run.
+    Diverged {
+        /// Number of the scheduling point.
+        step: u64,
+        /// The thread that the recording wants.
+        wanted: ThreadId,
+    },
+    /// Something that the user should know: not instrumented, not modelled, cut.
+    Notice(Notice),
+    /// The run ended (last record of each process that ended in a way that could be seen).
+    Ended(Ended),
+}
+
+/// First record of a process.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Started {
+    /// Layout version.
+    pub version: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Process id of the parent if that is followed too.
+    pub parent: Option<u32>,
+    /// Whether address randomisation is off, so that addresses repeat.
+    pub fixed_addresses: bool,
+    /// Shared libraries without sites whose synchronisation would be unseen (not libc and its kin).
+    pub opaque_libraries: Vec<String>,
+}
+
+/// A linked module with sites.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Module {
+    /// Path of the file.
+    pub path: String,
+    /// Difference between run-time addresses and the file's virtual addresses.
+    pub bias: u64,
+    /// Number of site descriptors.
+    pub sites: u32,
+}
+
+/// Code addresses, innermost first, as return addresses (the first is a site's own address when the
+/// stack belongs to a site).
+pub type Stack = Vec<u64>;
+
+/// A thread's creation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadCreated {
+    /// The new thread.
+    pub thread: ThreadId,
+    /// Its creator.
+    pub parent: ThreadId,
+    /// Where it was created.
+    pub stack: Stack,
+    /// Address of the start routine.
+    pub start: u64,
+}
+
+/// Result of the first run of phase 1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granules {
+    /// Flagged 8-byte granules, ascending.
+    pub addresses: Vec<u64>,
+    /// Granules not flagged since their signature had its share.
+    pub cut: u64,
+    /// Accesses outside the shadow's ranges.
+    pub outside: u64,
+    /// Words found to be hand-made locks.
+    pub lock_words: Vec<u64>,
+}
+
+/// A lock held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    /// Kind of lock.
+    pub kind: ObjectKind,
+    /// Which.
+    pub object: ObjectId,
+    /// How.
+    pub mode: LockMode,
+}
+
+/// One access with what is known of its moment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Witness {
+    /// The access.
+    pub access: Access,
+    /// Where the thread stood.
+    pub stack: Stack,
+    /// Locks that it held.
+    pub held: Vec<Held>,
+    /// Up to 16 bytes of memory at the access before it.
+    pub before: Vec<u8>,
+}
+
+/// What the accessed bytes belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Memory {
+    /// A heap block.
+    Heap {
+        /// First byte.
+        start: u64,
+        /// Length in bytes.
+        len: u64,
+        /// Who allocated it.
+        thread: ThreadId,
+        /// Where.
+        stack: Stack,
+        /// Whether it was freed at the moment.
+        freed: bool,
+    },
+    /// A thread's stack.
+    Stack {
+        /// Whose.
+        thread: ThreadId,
+        /// Frame pointer and return address of the frames that enclose the address, innermost first.
+        frames: Vec<(u64, u64)>,
+    },
+    /// A thread's static thread-local storage.
+    ThreadLocal {
+        /// Whose.
+        thread: ThreadId,
+        /// Offset from the thread pointer (negative).
+        offset: i64,
+    },
+    /// Static data or unknown: the tool looks the address up in the modules.
+    Static,
+}
+
+/// A suspicious pair of statements.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pair {
+    /// The earlier access.
+    pub first: Witness,
+    /// The later access.
+    pub second: Witness,
+    /// Whether the clocks with lock edges leave them unordered too.
+    pub precise: bool,
+    /// What they touch.
+    pub memory: Memory,
+    /// How many pairs of this kind were seen with it (same two sites).
+    pub count: u64,
+}
+
+/// Two threads at once about to make conflicting accesses.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Meeting {
+    /// Number of the meeting in this run, from 0.
+    pub number: u32,
+    /// Scheduling point.
+    pub step: u64,
+    /// The thread that arrived last.
+    pub arriving: Witness,
+    /// The thread that stood there (one of possibly several).
+    pub postponed: Witness,
+    /// Whether the arriving thread went first.
+    pub arriving_first: bool,
+    /// What they touch.
+    pub memory: Memory,
+    /// Up to 16 bytes of memory after both accesses were made; empty if the run ended before.
+    pub after: Vec<u8>,
+}
+
+/// Two accesses not ordered by happens-before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unordered {
+    /// The earlier access.
+    pub first: Witness,
+    /// The later access.
+    pub second: Witness,
+    /// What they touch.
+    pub memory: Memory,
+    /// Scheduling point of the later access.
+    pub step: u64,
+}
+
+/// A thread that waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Waiting {
+    /// Who.
+    pub thread: ThreadId,
+    /// For what.
+    pub reason: WaitReason,
+    /// The thread that holds what it waits for, if one does.
+    pub holder: Option<ThreadId>,
+    /// Where it waits.
+    pub stack: Stack,
+    /// What it holds.
+    pub held: Vec<Held>,
+}
+
+/// Every thread waits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deadlock {
+    /// All threads that have not ended.
+    pub threads: Vec<Waiting>,
+}
+
+/// No progress.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hang {
+    /// All threads that have not ended.
+    pub threads: Vec<Waiting>,
+    /// Yields in a row that brought no progress.
+    pub yields: u64,
+}
+
+/// Something that limits what a run shows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Notice {
+    /// A call that is not modelled was made this often.
+    NotModelled {
+        /// Name of the call.
+        call: String,
+        /// How often.
+        count: u64,
+    },
+    /// The run depends on something outside that a replay may not repeat.
+    NotReplayable {
+        /// What.
+        reason: String,
+    },
+    /// Interposition failed: the named call does not reach the runtime.
+    NotInterposed {
+        /// Name of the call.
+        call: String,
+    },
+    /// A structure was full; so much was dropped.
+    Cut {
+        /// What.
+        what: String,
+        /// How much.
+        count: u64,
+    },
+    /// A target site could not be patched.
+    NotPatched {
+        /// Which.
+        site: SiteId,
+    },
+    /// Free text.
+    Text(String),
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ended {
+    /// How.
+    pub how: EndKind,
+    /// Process id.
+    pub pid: u32,
+    /// Hash over (thread, event kind, object) of all scheduling points.
+    pub schedule_hash: u64,
+    /// Scheduling points.
+    pub steps: u64,
+    /// Switches between threads.
+    pub switches: u64,
+    /// Threads created, main included.
+    pub threads: u32,
+    /// Back edges counted.
+    pub back_edges: u64,
+    /// Virtual time passed, nanoseconds.
+    pub virtual_ns: u64,
+    /// Accesses at target sites.
+    pub target_hits: u64,
+    /// Thread and stack that ended it, for signals and aborts.
+    pub at: Option<(ThreadId, Stack)>,
+    /// Address of a memory fault.
+    pub fault_address: Option<u64>,
+    /// Message of a failed assertion, if one was seen.
+    pub assertion: Option<String>,
+}
+
+/// Kind of end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndKind {
+    /// `exit`, `_exit`, or return from `main`.
+    Exit(i32),
+    /// A signal that kills.
+    Signal(i32),
+    /// Deadlock, see the record.
+    Deadlock,
+    /// Hang, see the record.
+    Hang,
+    /// The process replaced itself.
+    Exec,
+    /// The runtime could not do its job.
+    Refused,
+}
