@@ -3,6 +3,7 @@
 //! - [`object`]: what the pass writes into object files, the runtime patches by and the tool reads;
 //! - [`plan`]: what the tool tells the runtime of one run;
 //! - [`record`]: what the runtime tells the tool;
+//! - [`sites`]: the reader of those tables in a linked file;
 //! - [`channel`]: the file through which records pass, safe against a process that dies at any point.
 //!
 //! Architecture invariant: no unsafe and no I/O here; `no_std` with `alloc`.
@@ -15,6 +16,7 @@ pub mod channel;
 pub mod object;
 pub mod plan;
 pub mod record;
+pub mod sites;
 
 /// Version of all layouts in this crate; parts that disagree refuse to work together by name.
 pub const VERSION: u32 = 1;
