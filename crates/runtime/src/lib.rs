@@ -1,1 +1,53 @@
-//! deadheat-runtime
+//! The library that is linked into programs: it takes control of their threads when a plan asks for
+//! it, and is out of the way when none does.
+//!
+//! Layers, lower ones first; each uses only what stands above it in this list:
+//! - [`sys`], [`region`], [`bytes`], [`tls`], [`real`]: system calls, own memory, own `mem*`, the
+//!   functions that ours stand in front of;
+//! - [`report`]: the record channel; [`images`]: what is loaded into the process;
+//! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`]: the scheduler;
+//! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
+//! - [`intercept`]: one file per family of interposed functions;
+//! - [`site`], [`shadow`], [`check`], [`range`], [`observe`], [`statements`], [`targets`], [`heap`],
+//!   [`stack`], [`memory`]: sites, detection, confirmation;
+//! - [`start`]: puts all this to work.
+//!
+//! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
+//! blocks in the kernel by itself; the program's `malloc` and no interposed function are ever called
+//! on our own account; without a plan nothing but the call of the real function happens. Foreign
+//! exceptions and cancellation may cross the frames of interposers, so these hold nothing that needs
+//! dropping across such a call.
+#![no_std]
+#![allow(clippy::missing_safety_doc)]
+
+extern crate alloc;
+
+mod bytes;
+mod check;
+mod clock;
+mod descriptors;
+mod ending;
+mod heap;
+mod images;
+mod intercept;
+mod memory;
+mod observe;
+mod range;
+mod real;
+mod region;
+mod report;
+mod shadow;
+mod signals;
+mod site;
+mod stack;
+mod start;
+mod statements;
+mod stuck;
+mod switching;
+mod sys;
+mod targets;
+mod thread;
+mod tls;
+mod token;
+mod trail;
+mod wait;

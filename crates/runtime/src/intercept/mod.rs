@@ -1,0 +1,1 @@
+//! Interposed functions, one family a file.
