@@ -1,1 +1,31 @@
-//! deadheat-schedule
+//! Scheduling policies: who runs next, as pure state machines.
+//!
+//! "The one controls execution, the other defines policy": the runtime parks and wakes threads and asks a
+//! [`Policy`] at each scheduling point; a policy sees nothing but the [`Question`]. Architecture invariant:
+//! no threads, no clock, no I/O, no unsafe; the same questions and the same seed give the same answers, so a
+//! run is named by its policy and seed.
+//!
+//! One policy a file: [`Fifo`], [`Random`], [`RaceDirected`] (RaceFuzzer's algorithm 1), [`Replay`];
+//! [`AnyPolicy`] is the one that a plan asks for. [`RacingPair`] has the paper's algorithm 2.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod any;
+mod fifo;
+mod policy;
+mod race_directed;
+mod racing;
+mod random;
+mod replay;
+mod rng;
+
+pub use any::{AnyPolicy, Kind};
+pub use fifo::Fifo;
+pub use policy::{Answer, Cause, Enabled, Met, Policy, Question};
+pub use race_directed::{PATIENCE, Parameters, RaceDirected};
+pub use racing::RacingPair;
+pub use random::Random;
+pub use replay::{Replay, Turn};
+pub use rng::Rng;

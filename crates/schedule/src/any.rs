@@ -1,0 +1,90 @@
+//! The policy that a plan asks for. This crate does not know the plan's layout: the runtime hands its
+//! values over one by one.
+//!
+//! Whatever the policy, a thread that arrives at one statement of the pair while another stands before the
+//! other is reported as a meeting: a replayed schedule shows its meetings again under their old numbers, and
+//! an ordinary schedule may happen to make one.
+
+use crate::racing::Meetings;
+use crate::{Answer, Fifo, Parameters, Policy, Question, RaceDirected, RacingPair, Random, Replay, Turn};
+use alloc::vec::Vec;
+
+/// A policy by its parameters.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// [`Fifo`].
+    Fifo {
+        /// A thread loses the turn after so many scheduling points in a row; 0: never for that reason.
+        quantum: u32,
+    },
+    /// [`Random`].
+    Random {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch, in 1/1024.
+        switch: u32,
+    },
+    /// [`RaceDirected`].
+    RaceDirected(Parameters),
+    /// [`Replay`].
+    Replay {
+        /// The recorded switches, ascending.
+        turns: Vec<Turn>,
+    },
+}
+
+#[derive(Clone, Debug)]
+enum One {
+    Fifo(Fifo),
+    Random(Random),
+    RaceDirected(RaceDirected),
+    Replay(Replay),
+}
+
+/// One of the policies.
+#[derive(Clone, Debug)]
+pub struct AnyPolicy {
+    one: One,
+    pair: RacingPair,
+    meetings: Meetings,
+}
+
+impl AnyPolicy {
+    /// The policy of this kind, in a run that watches this pair (the default one if it watches none).
+    pub fn from_plan(kind: Kind, pair: RacingPair) -> AnyPolicy {
+        let one = match kind {
+            Kind::Fifo { quantum } => One::Fifo(Fifo::new(quantum)),
+            Kind::Random { seed, switch } => One::Random(Random::new(seed, switch)),
+            Kind::RaceDirected(parameters) => One::RaceDirected(RaceDirected::new(pair.clone(), parameters)),
+            Kind::Replay { turns } => One::Replay(Replay::new(turns)),
+        };
+        AnyPolicy {
+            one,
+            pair,
+            meetings: Meetings::default(),
+        }
+    }
+
+    /// Whether the policy may let a timed wait run out while another thread can run. If not, entries with
+    /// `timeout` need be listed only when there are no others.
+    pub fn wants_timeouts(&self) -> bool {
+        !matches!(self.one, One::Fifo(_))
+    }
+}
+
+impl Policy for AnyPolicy {
+    fn choose(&mut self, q: &Question<'_>) -> Answer {
+        let mut answer = match &mut self.one {
+            One::RaceDirected(policy) => return policy.choose(q),
+            One::Fifo(policy) => policy.choose(q),
+            One::Random(policy) => policy.choose(q),
+            One::Replay(policy) => policy.choose(q),
+        };
+        if let Some(arriving) = self.pair.arrival(q) {
+            let stood = self.pair.racing(&arriving, q.enabled).next();
+            let first = answer.run == arriving.thread;
+            answer.met = stood.map(|postponed| self.meetings.meet(arriving.thread, postponed, first));
+        }
+        answer
+    }
+}

@@ -1,0 +1,92 @@
+//! `fifo`: the running thread goes on until it blocks, ends, gives way or has used its quantum of scheduling
+//! points; then the first in the queue runs. Deterministic, and close to what a program does by itself on one
+//! core. Without a quantum a thread that polls under a lock would starve the thread that it polls for.
+//!
+//! A timed wait runs out only when nothing else can run.
+
+use crate::{Answer, Cause, Policy, Question};
+
+/// Runs a thread for as long as it can.
+#[derive(Clone, Debug)]
+pub struct Fifo {
+    quantum: u32,
+    used: u32,
+}
+
+impl Fifo {
+    /// A thread loses the turn after `quantum` scheduling points in a row; 0: never for that reason.
+    pub fn new(quantum: u32) -> Fifo {
+        Fifo { quantum, used: 0 }
+    }
+}
+
+impl Policy for Fifo {
+    fn choose(&mut self, q: &Question<'_>) -> Answer {
+        self.used = self.used.saturating_add(1);
+        let exhausted = self.quantum != 0 && self.used >= self.quantum;
+        let run = if q.cause == Cause::Point && !exhausted && q.can_go_on() {
+            q.running
+        } else {
+            self.used = 0;
+            let other = q.oldest(|e| e.thread != q.running && !e.timeout);
+            other.unwrap_or_else(|| q.oldest_or_running())
+        };
+        Answer::run(run)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Enabled;
+    use deadheat_model::{Operation, ThreadId};
+
+    fn entry(thread: u32, stamp: u64, timeout: bool) -> Enabled {
+        Enabled {
+            thread: ThreadId(thread),
+            next: Operation::Continue,
+            stamp,
+            timeout,
+        }
+    }
+
+    fn ask(policy: &mut Fifo, running: u32, cause: Cause, enabled: &[Enabled]) -> u32 {
+        policy
+            .choose(&Question {
+                step: 0,
+                running: ThreadId(running),
+                cause,
+                enabled,
+            })
+            .run
+            .0
+    }
+
+    #[test]
+    fn goes_on_until_the_quantum_is_used() {
+        let enabled = [entry(0, 1, false), entry(1, 2, false)];
+        let mut policy = Fifo::new(3);
+        let runs: alloc::vec::Vec<u32> = (0..4).map(|_| ask(&mut policy, 0, Cause::Point, &enabled)).collect();
+        assert_eq!(runs, [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn lowest_stamp_when_blocked() {
+        let enabled = [entry(1, 7, false), entry(2, 5, false), entry(3, 1, true)];
+        assert_eq!(ask(&mut Fifo::new(0), 0, Cause::Blocked, &enabled), 2);
+    }
+
+    #[test]
+    fn a_spinner_loses_the_turn_though_it_is_first() {
+        let enabled = [entry(0, 1, false), entry(1, 9, false)];
+        assert_eq!(ask(&mut Fifo::new(0), 0, Cause::Spin, &enabled), 1);
+    }
+
+    #[test]
+    fn time_runs_out_only_when_nothing_else_can_run() {
+        let spinner = [entry(0, 9, false), entry(1, 1, true)];
+        assert_eq!(ask(&mut Fifo::new(0), 0, Cause::Yield, &spinner), 0);
+        let sleepers = [entry(1, 8, true), entry(2, 3, true)];
+        assert_eq!(ask(&mut Fifo::new(0), 0, Cause::Blocked, &sleepers), 2);
+    }
+}
