@@ -34,6 +34,11 @@ impl RacingPair {
         (self.is_first(a) && self.is_second(b)) || (self.is_second(a) && self.is_first(b))
     }
 
+    /// Whether the site is one of the pair's.
+    pub fn contains(&self, site: SiteId) -> bool {
+        self.is_first(site) || self.is_second(site)
+    }
+
     fn is_first(&self, site: SiteId) -> bool {
         self.first.binary_search(&site).is_ok()
     }
@@ -44,9 +49,7 @@ impl RacingPair {
 
     /// The access at which the running thread has just arrived, if its statement is one of the pair's.
     pub(crate) fn arrival(&self, q: &Question<'_>) -> Option<Access> {
-        q.arrival()
-            .copied()
-            .filter(|a| self.is_first(a.site) || self.is_second(a.site))
+        q.arrival().copied().filter(|access| self.contains(access.site))
     }
 
     /// The set R of the paper, ascending: the threads that stand before an access that races with this one.
