@@ -1,0 +1,163 @@
+//! Locks: who holds what and how often, and the edges that they give to the full clock.
+//!
+//! A lock for writing learns from all that held it before; a lock for reading only from those that held
+//! it for writing. Only the outermost of recursive holds counts. Locks are numbered by
+//! (kind, address, generation), so a new lock at an old address is another lock.
+
+use crate::happens_before::HappensBefore;
+use crate::lockset::LockId;
+use crate::vector_clock::VectorClock;
+use alloc::vec::Vec;
+use deadheat_model::{LockMode, ObjectId, ObjectKind, ThreadId};
+use hashbrown::HashMap;
+use rustc_hash::FxBuildHasher;
+
+/// A lock that a thread holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Which.
+    pub lock: LockId,
+    /// How.
+    pub mode: LockMode,
+    /// How often (recursive locks).
+    pub count: u32,
+}
+
+struct Lock {
+    kind: ObjectKind,
+    object: ObjectId,
+    /// What those that held it for writing gave.
+    written: VectorClock,
+    /// What those that held it for reading since then gave.
+    read: VectorClock,
+    /// The last to give it back.
+    last: Option<ThreadId>,
+}
+
+#[derive(Default)]
+pub(crate) struct LockTable {
+    locks: Vec<Lock>,
+    index: HashMap<(ObjectKind, ObjectId), LockId, FxBuildHasher>,
+}
+
+impl LockTable {
+    pub fn make(&mut self, kind: ObjectKind, object: ObjectId) -> LockId {
+        let id = LockId(self.locks.len() as u32);
+        self.locks.push(Lock {
+            kind,
+            object,
+            written: VectorClock::new(),
+            read: VectorClock::new(),
+            last: None,
+        });
+        id
+    }
+}
+
+impl HappensBefore {
+    /// The number of a lock.
+    pub fn lock(&mut self, kind: ObjectKind, object: ObjectId) -> LockId {
+        if let Some(id) = self.locks.index.get(&(kind, object)) {
+            return *id;
+        }
+        let id = self.locks.make(kind, object);
+        self.locks.index.insert((kind, object), id);
+        id
+    }
+
+    /// What a lock's number stands for.
+    pub fn lock_object(&self, lock: LockId) -> Option<(ObjectKind, ObjectId)> {
+        self.locks.locks.get(lock.0 as usize).map(|l| (l.kind, l.object))
+    }
+
+    /// The lock was destroyed: its number is not used again.
+    pub fn lock_destroyed(&mut self, kind: ObjectKind, object: ObjectId) {
+        if let Some(id) = self.locks.index.remove(&(kind, object))
+            && let Some(lock) = self.locks.locks.get_mut(id.0 as usize)
+        {
+            lock.written = VectorClock::new();
+            lock.read = VectorClock::new();
+        }
+    }
+
+    /// The locks that a thread holds, in order of acquisition.
+    pub fn held(&self, thread: ThreadId) -> &[Held] {
+        self.threads.get(thread.index()).map_or(&[], |t| &t.held)
+    }
+
+    /// The thread has taken the lock.
+    pub fn acquired(&mut self, thread: ThreadId, lock: LockId, mode: LockMode) {
+        if !self.hold(thread, lock, mode) || !self.keeps_full() {
+            return;
+        }
+        let Some(l) = self.locks.locks.get(lock.0 as usize) else {
+            return;
+        };
+        let full = &mut self.threads[thread.index()].clocks.full;
+        if l.last != Some(thread) {
+            full.join(&l.written);
+        }
+        if mode == LockMode::Write {
+            full.join(&l.read);
+        }
+    }
+
+    /// The thread is about to give the lock back.
+    pub fn released(&mut self, thread: ThreadId, lock: LockId, mode: LockMode) {
+        self.ensure(thread);
+        let Some(mode) = self.drop_hold(thread, lock, mode) else {
+            return;
+        };
+        if !self.keeps_full() {
+            return;
+        }
+        if let Some(l) = self.locks.locks.get_mut(lock.0 as usize) {
+            let full = &self.threads[thread.index()].clocks.full;
+            match mode {
+                LockMode::Write => {
+                    // Joined, not copied: a lock given back by a thread that did not take it has taught
+                    // that thread nothing.
+                    l.written.join(full);
+                    l.read.clear();
+                    l.last = Some(thread);
+                }
+                LockMode::Read => {
+                    l.read.join(full);
+                }
+            }
+        }
+        self.advance(thread, false);
+    }
+
+    /// Enters a lock into the thread's holds; tells whether it was not held before.
+    pub(crate) fn hold(&mut self, thread: ThreadId, lock: LockId, mode: LockMode) -> bool {
+        self.ensure(thread);
+        let t = &mut self.threads[thread.index()];
+        if let Some(held) = t.held.iter_mut().rev().find(|h| h.lock == lock && h.mode == mode) {
+            held.count += 1;
+            return false;
+        }
+        t.held.push(Held { lock, mode, count: 1 });
+        t.lockset = self.locksets.with(t.lockset, lock, mode);
+        true
+    }
+
+    /// Takes a lock out of the thread's holds; the mode if that was the outermost hold, or if the thread
+    /// did not hold it at all. Where the caller is wrong about the mode, the hold decides.
+    pub(crate) fn drop_hold(&mut self, thread: ThreadId, lock: LockId, mode: LockMode) -> Option<LockMode> {
+        let t = &mut self.threads[thread.index()];
+        let exact = t.held.iter().rposition(|h| h.lock == lock && h.mode == mode);
+        let Some(at) = exact.or_else(|| t.held.iter().rposition(|h| h.lock == lock)) else {
+            return Some(mode);
+        };
+        let held = &mut t.held[at];
+        held.count -= 1;
+        if held.count > 0 {
+            return None;
+        }
+        let mode = held.mode;
+        t.held.remove(at);
+        t.lockset = self.locksets.without(t.lockset, lock, mode);
+        Some(mode)
+    }
+}
