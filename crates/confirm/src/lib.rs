@@ -1,1 +1,32 @@
-//! deadheat-confirm
+//! The judge, and what it judges by: one run of a program under a plan, isolated, and its outcome.
+//!
+//! - [`program`]: what is run, and whether it can be (built with deadheat, executable, there);
+//! - [`stage`]: starts runs, each from the same files, input, environment and limits;
+//! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
+//! - [`baseline`]: the ordinary runs, against which harm is measured;
+//! - [`judge`]: the verdict on a candidate; [`replay`]: whether an execution repeats.
+//!
+//! Architecture invariant: only this crate judges. It names no source line: sites are numbers here.
+#![deny(unsafe_code)]
+
+pub mod baseline;
+pub mod candidate;
+pub mod isolation;
+pub mod judge;
+mod launch;
+pub mod outcome;
+mod output;
+pub mod program;
+pub mod records;
+pub mod replay;
+mod scratch;
+pub mod stage;
+
+pub use baseline::Baseline;
+pub use candidate::Case;
+pub use isolation::Isolation;
+pub use outcome::Outcome;
+pub use output::Output;
+pub use program::{Program, ProgramError};
+pub use records::Records;
+pub use stage::{End, Run, RunError, Stage, StageError, StageOptions, StopReason};

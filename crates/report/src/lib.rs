@@ -1,1 +1,24 @@
-//! deadheat-report
+//! What a user is told: findings in words, and the formats they are written in.
+//!
+//! - [`finding`]: the report itself, which is also the JSON format (`docs/schema/findings-1.json`);
+//! - [`symbol`]: addresses to functions, lines and variables, from ELF and DWARF;
+//! - [`terminal`], [`sarif`], [`junit`], [`html`], [`format`]: the same report for different readers.
+//!
+//! Architecture invariant: only this crate formats; it judges nothing and starts nothing.
+#![forbid(unsafe_code)]
+
+pub mod exit;
+pub mod finding;
+pub mod format;
+pub mod html;
+pub mod junit;
+pub mod sarif;
+pub mod schema;
+mod source;
+pub mod symbol;
+pub mod terminal;
+pub mod words;
+
+pub use finding::{Finding, Report};
+pub use format::Format;
+pub use symbol::Symboliser;

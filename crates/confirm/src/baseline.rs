@@ -1,0 +1,149 @@
+//! The ordinary runs: three under `fifo`, one without deadheat. Harm is what they do not show.
+
+use crate::outcome::Outcome;
+use crate::stage::{Run, RunError, Stage};
+use deadheat_model::{Harm, HarmKind};
+use deadheat_wire::plan::{Mode, Plan, Policy};
+use std::time::Duration;
+
+/// What the ordinary runs showed.
+#[derive(Clone, Debug)]
+pub struct Baseline {
+    /// Outcomes under `fifo`.
+    pub fifo: Vec<Outcome>,
+    /// Outcome without a plan.
+    pub native: Outcome,
+    /// Whether every `fifo` run had the same schedule hash.
+    pub repeatable: bool,
+    /// Whether addresses are the same in every run.
+    pub fixed_addresses: bool,
+    /// Longest time of an ordinary run.
+    pub elapsed: Duration,
+    /// Whether runs start from the same files, so that exit statuses can be compared.
+    pub same_files: bool,
+    /// Libraries whose synchronisation is unseen.
+    pub opaque_libraries: Vec<String>,
+    /// The last `fifo` run.
+    pub run: Run,
+}
+
+/// Number of ordinary runs under `fifo`.
+const FIFO_RUNS: usize = 3;
+
+impl Baseline {
+    /// Makes the ordinary runs.
+    pub fn take(stage: &Stage, prepare: impl Fn(Plan) -> Plan) -> Result<Baseline, RunError> {
+        let plan = prepare(Plan::new(Mode::Schedule, Policy::Fifo));
+        let mut runs = Vec::new();
+        for _ in 0..FIFO_RUNS {
+            runs.push(stage.run(&plan)?);
+            if stage.interrupted() {
+                break;
+            }
+        }
+        let native = stage.run_natively()?;
+        let elapsed = runs
+            .iter()
+            .map(|r| r.elapsed)
+            .max()
+            .unwrap_or_default()
+            .max(native.elapsed);
+        let hashes: Vec<_> = runs.iter().map(|r| r.records.schedule_hash()).collect();
+        let fifo = runs.iter().map(Outcome::of).collect();
+        let run = runs.pop().unwrap_or_else(|| native.clone());
+        let started = run.records.started.as_ref();
+        Ok(Baseline {
+            fifo,
+            native: Outcome::of(&native),
+            repeatable: hashes.windows(2).all(|w| w[0] == w[1] && w[0].is_some()),
+            fixed_addresses: started.is_some_and(|s| s.fixed_addresses),
+            elapsed,
+            same_files: stage.isolation.same_files(),
+            opaque_libraries: started.map(|s| s.opaque_libraries.clone()).unwrap_or_default(),
+            run,
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &Outcome> {
+        self.fifo.iter().chain([&self.native])
+    }
+
+    /// The exit status that all ordinary runs agree on.
+    pub fn status(&self) -> Option<i32> {
+        let mut statuses = self
+            .all()
+            .map(|o| if let Outcome::Exit(n) = o { Some(*n) } else { None });
+        let first = statuses.next()??;
+        statuses.all(|s| s == Some(first)).then_some(first)
+    }
+
+    /// What of this outcome harms, by the rules of design section 1: nothing that an ordinary run shows;
+    /// an exit status only if the ordinary runs agree on another and every run starts from the same files.
+    pub fn harm(&self, outcome: &Outcome) -> Option<Harm> {
+        if self.all().any(|o| o.alike(outcome)) {
+            return None;
+        }
+        let harm = outcome.as_harm();
+        match (&harm, self.status(), outcome) {
+            (Some(h), None, _) if h.kind == HarmKind::ExitStatus => None,
+            (_, Some(_), Outcome::Exit(_)) if !self.same_files => None,
+            (_, Some(usual), Outcome::Exit(n)) if *n != usual => Some(Harm {
+                kind: HarmKind::ExitStatus,
+                detail: format!("exit status {n} instead of {usual}"),
+            }),
+            _ => harm,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stage::End;
+    use crate::{Output, Records};
+
+    fn baseline(fifo: [Outcome; 3], native: Outcome) -> Baseline {
+        let output = Output::default();
+        let run = Run {
+            records: Records::default(),
+            end: End::Exit(0),
+            stdout: output.clone(),
+            stderr: output,
+            elapsed: Duration::ZERO,
+        };
+        Baseline {
+            fifo: fifo.to_vec(),
+            native,
+            repeatable: true,
+            fixed_addresses: true,
+            elapsed: Duration::ZERO,
+            same_files: true,
+            opaque_libraries: vec![],
+            run,
+        }
+    }
+
+    #[test]
+    fn harm_is_what_ordinary_runs_do_not_show() {
+        let calm = baseline([Outcome::Exit(0), Outcome::Exit(0), Outcome::Exit(0)], Outcome::Exit(0));
+        assert!(calm.harm(&Outcome::Abort).is_some());
+        assert!(calm.harm(&Outcome::Exit(1)).is_some());
+        assert!(calm.harm(&Outcome::Exit(0)).is_none());
+        let failing = baseline([Outcome::Exit(2), Outcome::Exit(2), Outcome::Exit(2)], Outcome::Exit(2));
+        assert!(failing.harm(&Outcome::Exit(2)).is_none());
+        assert!(failing.harm(&Outcome::Exit(0)).is_some());
+        let wavering = baseline([Outcome::Exit(0), Outcome::Exit(0), Outcome::Exit(0)], Outcome::Exit(1));
+        assert!(wavering.harm(&Outcome::Exit(3)).is_none());
+        assert!(wavering.harm(&Outcome::Deadlock).is_some());
+        let crashing = baseline([Outcome::Abort, Outcome::Abort, Outcome::Abort], Outcome::Abort);
+        assert!(crashing.harm(&Outcome::Abort).is_none());
+    }
+
+    #[test]
+    fn without_isolation_no_exit_status_harms() {
+        let mut calm = baseline([Outcome::Exit(0), Outcome::Exit(0), Outcome::Exit(0)], Outcome::Exit(0));
+        calm.same_files = false;
+        assert!(calm.harm(&Outcome::Exit(1)).is_none());
+        assert!(calm.harm(&Outcome::Deadlock).is_some());
+    }
+}

@@ -1,0 +1,160 @@
+//! A candidate before the judge: what is asked, and what its runs have shown so far.
+
+use crate::outcome::Outcome;
+use crate::stage::Run;
+use deadheat_model::{Evidence, Harm};
+use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
+
+/// How candidates are tried.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// Tries per candidate.
+    pub tries: u32,
+    /// Stop early by the stated rules: after half the tries once harm is shown; after
+    /// [`UNREACHED`] tries in which no target statement was executed.
+    pub early: bool,
+    /// Seed of a candidate's first try; the others follow.
+    pub seed: u64,
+    /// Probability of a switch at scheduling points that are not targets, in 1/1024.
+    pub switch: u32,
+    /// Postponements per thread and statement.
+    pub postponements: u32,
+    /// Everything else of the plan.
+    pub plan: Plan,
+}
+
+/// Tries after which a candidate is given up if none of its statements was ever executed.
+pub const UNREACHED: u32 = 5;
+
+impl Rules {
+    /// The usual rules.
+    pub fn new(seed: u64) -> Rules {
+        let plan = Plan::new(Mode::Schedule, Policy::Fifo);
+        Rules {
+            tries: 20,
+            early: true,
+            seed,
+            switch: 205,
+            postponements: 200,
+            plan,
+        }
+    }
+
+    /// The plan of one try.
+    pub fn try_plan(&self, targets: &Targets, number: u32) -> Plan {
+        let seed = self.seed.wrapping_add(number.into());
+        let (switch, postponements) = (self.switch, self.postponements);
+        let policy = Policy::RaceDirected {
+            seed,
+            switch,
+            postponements,
+            flip: None,
+        };
+        Plan {
+            mode: Mode::Confirm(targets.clone()),
+            policy,
+            ..self.plan.clone()
+        }
+    }
+}
+
+/// The same plan with one meeting resolved the other way.
+pub fn flipped(plan: &Plan, meeting: u32) -> Plan {
+    let mut plan = plan.clone();
+    if let Policy::RaceDirected { flip, .. } = &mut plan.policy {
+        *flip = Some(meeting);
+    }
+    plan
+}
+
+/// An execution that shows something, repeated once with the same schedule hash.
+#[derive(Clone, Debug)]
+pub struct Shown {
+    /// On what ground.
+    pub evidence: Evidence,
+    /// Its plan.
+    pub plan: Plan,
+    /// The execution.
+    pub run: Run,
+    /// Hash of its schedule.
+    pub hash: u64,
+    /// Number of the meeting (for `created`).
+    pub meeting: Option<u32>,
+    /// The execution with that meeting resolved the other way.
+    pub other: Option<Run>,
+}
+
+/// A run that ended badly, of which no pair is the cause: a finding of its own.
+#[derive(Clone, Debug)]
+pub struct BadRun {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// As a harm.
+    pub harm: Harm,
+    /// The execution.
+    pub shown: Shown,
+    /// Whether the candidate's statements met in it.
+    pub met: bool,
+}
+
+/// Why a candidate is not tried any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// All tries were made.
+    Tried,
+    /// Harm is shown.
+    Harmful,
+    /// Its statements are never executed.
+    Unreached,
+}
+
+/// A candidate pair and what its runs have shown.
+#[derive(Clone, Debug, Default)]
+pub struct Case {
+    /// The statements, all copies.
+    pub targets: Targets,
+    /// Tries so far.
+    pub tries: u32,
+    /// Tries in which the pair met.
+    pub met: u32,
+    /// Tries that showed the pair (met or unordered).
+    pub hits: u32,
+    /// Tries of which nothing can be said: stopped by a limit.
+    pub inconclusive: u32,
+    /// Tries that ended badly.
+    pub harms: u32,
+    /// Hits whose repetition had another schedule.
+    pub unrepeated: u32,
+    /// Whether a target statement was executed in some try.
+    pub reached: bool,
+    /// The execution that shows the pair.
+    pub shown: Option<Shown>,
+    /// The harm that is laid to the pair; `shown` is then an execution that ends in it.
+    pub harm: Option<Harm>,
+    /// Bad runs that are not laid to the pair.
+    pub bad: Vec<BadRun>,
+    /// Set when the candidate is settled.
+    pub settled: Option<Settled>,
+}
+
+impl Case {
+    /// A case for these statements.
+    pub fn new(targets: Targets) -> Case {
+        Case {
+            targets,
+            ..Case::default()
+        }
+    }
+
+    pub(crate) fn settle(&mut self, rules: &Rules) {
+        self.settled = if self.tries >= rules.tries {
+            Some(Settled::Tried)
+        } else if rules.early && self.harm.is_some() && self.tries * 2 >= rules.tries {
+            Some(Settled::Harmful)
+        } else if rules.early && !self.reached && self.tries >= UNREACHED && self.inconclusive == 0 {
+            Some(Settled::Unreached)
+        } else {
+            None
+        };
+    }
+}

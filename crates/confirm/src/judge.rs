@@ -1,0 +1,194 @@
+//! Phase 2: the verdict on a candidate (RaceFuzzer, PLDI 2008, section 2 and algorithm 1).
+//!
+//! Each try is a run under the race-directed policy with the next seed. What we add to the paper: a hit
+//! counts only once its run was repeated with the same schedule hash; harm is laid to a pair only if the
+//! same run with that one meeting resolved the other way is clean; a bad run whose flip is bad too is
+//! a finding of its own. Tries depend only on the candidate and the seed, never on what else runs.
+
+use crate::baseline::Baseline;
+use crate::candidate::{BadRun, Case, Rules, Shown, flipped};
+use crate::outcome::Outcome;
+use crate::replay;
+use crate::stage::{Run, RunError, Stage};
+use deadheat_model::{Evidence, Harm};
+use deadheat_wire::plan::Plan;
+
+/// Different bad ends kept per candidate.
+const BAD_RUNS: usize = 4;
+/// A hit that does not repeat is looked for again this often.
+const UNREPEATED: u32 = 3;
+
+/// The judge of one program.
+#[derive(Clone, Copy)]
+pub struct Judge<'a> {
+    /// Starts runs.
+    pub stage: &'a Stage,
+    /// The ordinary runs.
+    pub baseline: &'a Baseline,
+    /// How to try.
+    pub rules: &'a Rules,
+}
+
+impl Judge<'_> {
+    /// Tries the case until it had `until` tries or is settled, or `stop` says so.
+    pub fn advance(&self, case: &mut Case, until: u32, stop: &dyn Fn() -> bool) -> Result<(), RunError> {
+        while case.settled.is_none() && case.tries < until && !stop() {
+            self.attempt(case)?;
+            case.settle(self.rules);
+        }
+        Ok(())
+    }
+
+    fn attempt(&self, case: &mut Case) -> Result<(), RunError> {
+        let plan = self.rules.try_plan(&case.targets, case.tries);
+        let run = match self.stage.run(&plan) {
+            Err(RunError::NoRuntime(_)) => None,
+            other => Some(other?),
+        };
+        case.tries += 1;
+        let Some(run) = run else {
+            case.inconclusive += 1;
+            return Ok(());
+        };
+        let outcome = Outcome::of(&run);
+        let ended = run.records.ended.as_ref();
+        case.reached |= ended.is_none_or(|e| e.target_hits > 0) || !run.records.meetings.is_empty();
+        if outcome.inconclusive() {
+            case.inconclusive += 1;
+            return Ok(());
+        }
+        let met = !run.records.meetings.is_empty();
+        let hit = met || !run.records.unordered.is_empty();
+        case.met += u32::from(met);
+        case.hits += u32::from(hit);
+        if let Some(harm) = self.baseline.harm(&outcome) {
+            case.harms += 1;
+            if case.harm.is_none() || !met {
+                self.weigh(case, &plan, &run, outcome, harm)?;
+            }
+        }
+        let better = case
+            .shown
+            .as_ref()
+            .is_none_or(|s| s.evidence == Evidence::Unordered && met);
+        if hit && better && case.harm.is_none() && case.unrepeated < UNREPEATED {
+            self.show(case, &plan, run)?;
+        }
+        Ok(())
+    }
+
+    /// Repeats a run and keeps it if the schedule was the same.
+    fn repeated(&self, plan: &Plan, run: &Run) -> Result<Option<u64>, RunError> {
+        let Some(hash) = run.records.schedule_hash() else {
+            return Ok(None);
+        };
+        let again = replay::by_policy(self.stage, plan, hash)?;
+        let same = again.same() && Outcome::of(again.run()).alike(&Outcome::of(run));
+        Ok(same.then_some(hash))
+    }
+
+    /// Takes a hit as the execution that shows the pair, with the other order beside it.
+    fn show(&self, case: &mut Case, plan: &Plan, run: Run) -> Result<(), RunError> {
+        let Some(hash) = self.repeated(plan, &run)? else {
+            case.unrepeated += 1;
+            return Ok(());
+        };
+        let meeting = run.records.meetings.first().map(|m| m.number);
+        let evidence = if meeting.is_some() {
+            Evidence::Created
+        } else {
+            Evidence::Unordered
+        };
+        let other = match meeting {
+            Some(number) => self.other_order(plan, &run, number)?,
+            None => None,
+        };
+        case.shown = Some(Shown {
+            evidence,
+            plan: plan.clone(),
+            run,
+            hash,
+            meeting,
+            other,
+        });
+        Ok(())
+    }
+
+    /// The run with one meeting resolved the other way, if it was.
+    fn other_order(&self, plan: &Plan, run: &Run, number: u32) -> Result<Option<Run>, RunError> {
+        let other = match self.stage.run(&flipped(plan, number)) {
+            Err(RunError::NoRuntime(_)) => return Ok(None),
+            other => other?,
+        };
+        let order = |r: &Run| {
+            r.records
+                .meetings
+                .iter()
+                .find(|m| m.number == number)
+                .map(|m| m.arriving_first)
+        };
+        let turned = matches!((order(run), order(&other)), (Some(a), Some(b)) if a != b);
+        Ok(turned.then_some(other))
+    }
+
+    /// Decides whether a bad run is laid to the pair: the last meeting, or else the first, decided it.
+    fn weigh(&self, case: &mut Case, plan: &Plan, run: &Run, outcome: Outcome, harm: Harm) -> Result<(), RunError> {
+        let meetings = &run.records.meetings;
+        let known = |b: &BadRun| b.outcome.alike(&outcome) && b.met != meetings.is_empty();
+        let mut numbers: Vec<u32> = meetings
+            .last()
+            .into_iter()
+            .chain(meetings.first())
+            .map(|m| m.number)
+            .collect();
+        numbers.dedup();
+        for number in numbers {
+            let Some(other) = self.other_order(plan, run, number)? else {
+                continue;
+            };
+            let end = Outcome::of(&other);
+            if end.inconclusive() || self.baseline.harm(&end).is_some() {
+                continue;
+            }
+            let Some(hash) = self.repeated(plan, run)? else {
+                case.unrepeated += 1;
+                return Ok(());
+            };
+            let (plan, run) = (plan.clone(), run.clone());
+            case.shown = Some(Shown {
+                evidence: Evidence::Created,
+                plan,
+                run,
+                hash,
+                meeting: Some(number),
+                other: Some(other),
+            });
+            case.harm = Some(harm);
+            return Ok(());
+        }
+        if case.bad.len() < BAD_RUNS && !case.bad.iter().any(known) {
+            if let Some(shown) = self.happened(plan, run)? {
+                case.bad.push(BadRun {
+                    outcome,
+                    harm,
+                    shown,
+                    met: !meetings.is_empty(),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// A bad run as an execution that shows itself, if it repeats.
+    pub fn happened(&self, plan: &Plan, run: &Run) -> Result<Option<Shown>, RunError> {
+        let hash = self.repeated(plan, run)?;
+        Ok(hash.map(|hash| Shown {
+            evidence: Evidence::Happened,
+            plan: plan.clone(),
+            run: run.clone(),
+            hash,
+            meeting: None,
+            other: None,
+        }))
+    }
+}

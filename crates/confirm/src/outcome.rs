@@ -1,0 +1,209 @@
+//! How a run ended, in the terms by which harm is judged.
+
+use crate::stage::{End, Run, StopReason};
+use deadheat_model::{Harm, HarmKind};
+use deadheat_wire::record::EndKind;
+
+/// Outcome of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Ended with a status.
+    Exit(i32),
+    /// Ended by a signal other than SIGABRT.
+    Signal {
+        /// Its number.
+        signal: i32,
+        /// Address of a memory fault.
+        address: Option<u64>,
+    },
+    /// A failed assertion, with its text.
+    Assertion(String),
+    /// `abort` without a message that we know.
+    Abort,
+    /// An uncaught C++ exception, with what the library said of it.
+    UncaughtException(String),
+    /// A sanitizer's report, its first line.
+    Sanitizer(String),
+    /// Every thread waits.
+    Deadlock,
+    /// No progress.
+    Hang,
+    /// The run was stopped: nothing can be said.
+    Inconclusive(StopReason),
+}
+
+impl Outcome {
+    /// Classifies a run.
+    pub fn of(run: &Run) -> Outcome {
+        if let End::Stopped(reason) = run.end {
+            return Outcome::Inconclusive(reason);
+        }
+        let ended = run.records.ended.as_ref();
+        match ended.map(|e| e.how) {
+            Some(EndKind::Deadlock) => return Outcome::Deadlock,
+            Some(EndKind::Hang) => return Outcome::Hang,
+            _ => {}
+        }
+        let stderr = run.stderr.text();
+        if let Some(line) = stderr.lines().find(|l| sanitizer(l)) {
+            return Outcome::Sanitizer(line.trim().to_string());
+        }
+        match run.end {
+            End::Exit(status) => Outcome::Exit(status),
+            End::Signal(libc::SIGABRT) => {
+                let asserted = ended.and_then(|e| e.assertion.clone());
+                match asserted.or_else(|| assertion(&stderr)).map(Outcome::Assertion) {
+                    Some(outcome) => outcome,
+                    None => uncaught(&stderr).map_or(Outcome::Abort, Outcome::UncaughtException),
+                }
+            }
+            End::Signal(signal) => Outcome::Signal {
+                signal,
+                address: ended.and_then(|e| e.fault_address),
+            },
+            End::Stopped(reason) => Outcome::Inconclusive(reason),
+        }
+    }
+
+    /// Whether it says nothing of the program.
+    pub fn inconclusive(&self) -> bool {
+        matches!(self, Outcome::Inconclusive(_))
+    }
+
+    /// What it would be as a harm; an exit status is one only against a baseline.
+    pub fn as_harm(&self) -> Option<Harm> {
+        let harm = |kind, detail: String| Some(Harm { kind, detail });
+        match self {
+            Outcome::Exit(0) | Outcome::Inconclusive(_) => None,
+            Outcome::Exit(n) => harm(HarmKind::ExitStatus, format!("exit status {n}")),
+            Outcome::Signal { signal, address } => {
+                let at = address.map(|a| {
+                    if a < 4096 {
+                        " near address 0".into()
+                    } else {
+                        format!(" at address {a:#x}")
+                    }
+                });
+                harm(
+                    HarmKind::Signal,
+                    format!("{}{}", signal_name(*signal), at.unwrap_or_default()),
+                )
+            }
+            Outcome::Assertion(text) => harm(HarmKind::Assertion, text.clone()),
+            Outcome::Abort => harm(HarmKind::Abort, "abort was called".into()),
+            Outcome::UncaughtException(text) => harm(HarmKind::UncaughtException, text.clone()),
+            Outcome::Sanitizer(text) => harm(HarmKind::Sanitizer, text.clone()),
+            Outcome::Deadlock => harm(HarmKind::Deadlock, "every thread waits for another".into()),
+            Outcome::Hang => harm(HarmKind::Hang, "no thread makes progress".into()),
+        }
+    }
+
+    /// Whether the two are the same kind of end (details such as addresses apart).
+    pub fn alike(&self, other: &Outcome) -> bool {
+        match (self, other) {
+            (Outcome::Signal { signal: a, .. }, Outcome::Signal { signal: b, .. }) => a == b,
+            (Outcome::UncaughtException(_), Outcome::UncaughtException(_)) => true,
+            (Outcome::Sanitizer(_), Outcome::Sanitizer(_)) => true,
+            _ => self == other,
+        }
+    }
+}
+
+fn sanitizer(line: &str) -> bool {
+    line.contains("Sanitizer: ") && (line.contains("ERROR:") || line.contains("WARNING:"))
+        || line.contains(": runtime error: ")
+}
+
+/// The text of glibc's `assert`: `prog: file:line: function: Assertion `x' failed.`
+fn assertion(stderr: &str) -> Option<String> {
+    let line = stderr
+        .lines()
+        .rev()
+        .find(|l| l.contains("Assertion `") && l.contains("' failed"))?;
+    let (place, rest) = line.split_once(": ").unwrap_or(("", line));
+    Some(if place.contains('/') || !rest.contains(": ") {
+        line.into()
+    } else {
+        rest.into()
+    })
+    .map(|s: String| s.trim().into())
+}
+
+/// What libstdc++ or libc++ says before it aborts.
+fn uncaught(stderr: &str) -> Option<String> {
+    let mut lines = stderr
+        .lines()
+        .skip_while(|l| !l.contains("terminate called") && !l.contains("libc++abi: terminating"));
+    let first = lines.next()?.trim().to_string();
+    let what = lines
+        .next()
+        .and_then(|l| l.trim().strip_prefix("what():"))
+        .map(|w| format!(": {}", w.trim()));
+    Some(format!("{first}{}", what.unwrap_or_default()))
+}
+
+/// The name of a signal.
+pub fn signal_name(signal: i32) -> String {
+    let name = match signal {
+        libc::SIGHUP => "SIGHUP",
+        libc::SIGINT => "SIGINT",
+        libc::SIGQUIT => "SIGQUIT",
+        libc::SIGILL => "SIGILL",
+        libc::SIGTRAP => "SIGTRAP",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGUSR1 => "SIGUSR1",
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGUSR2 => "SIGUSR2",
+        libc::SIGPIPE => "SIGPIPE",
+        libc::SIGALRM => "SIGALRM",
+        libc::SIGTERM => "SIGTERM",
+        libc::SIGSYS => "SIGSYS",
+        n => return format!("signal {n}"),
+    };
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Output, Records};
+    use std::time::Duration;
+
+    fn run(end: End, stderr: &str) -> Run {
+        let stderr = Output {
+            kept: stderr.as_bytes().to_vec(),
+            cut: 0,
+        };
+        Run {
+            records: Records::default(),
+            end,
+            stdout: Output::default(),
+            stderr,
+            elapsed: Duration::ZERO,
+        }
+    }
+
+    #[test]
+    fn aborts_are_told_apart() {
+        let abort = End::Signal(libc::SIGABRT);
+        let text = "bank: bank.c:40: main: Assertion `total == 100' failed.\n";
+        assert_eq!(
+            Outcome::of(&run(abort, text)),
+            Outcome::Assertion("bank.c:40: main: Assertion `total == 100' failed.".into())
+        );
+        let text = "terminate called after throwing an instance of 'std::logic_error'\n  what():  empty\n";
+        let told = "terminate called after throwing an instance of 'std::logic_error': empty";
+        assert_eq!(Outcome::of(&run(abort, text)), Outcome::UncaughtException(told.into()));
+        assert_eq!(Outcome::of(&run(abort, "double free or corruption")), Outcome::Abort);
+    }
+
+    #[test]
+    fn a_stopped_run_is_no_harm() {
+        let stopped = Outcome::of(&run(End::Stopped(StopReason::TimeLimit), "Assertion `x' failed"));
+        assert!(stopped.inconclusive());
+        assert_eq!(stopped.as_harm(), None);
+    }
+}

@@ -1,0 +1,221 @@
+//! The records of one run, sorted by kind.
+
+use deadheat_model::ThreadId;
+use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
+use deadheat_wire::plan::Switch;
+use deadheat_wire::record::{
+    Deadlock, Ended, Granules, Hang, Meeting, Module, Notice, Pair, Record, Started, ThreadCreated, Unordered,
+};
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+
+/// What the runtime wrote of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    /// First record of the program's own process; none if the runtime was never in control.
+    pub started: Option<Started>,
+    /// Linked modules with sites, in the order of `SiteId::module`.
+    pub modules: Vec<Module>,
+    /// Threads, in order of creation.
+    pub threads: Vec<ThreadCreated>,
+    /// Result of phase 1's first run.
+    pub granules: Option<Granules>,
+    /// Suspicious pairs.
+    pub pairs: Vec<Pair>,
+    /// Meetings at the targets.
+    pub meetings: Vec<Meeting>,
+    /// Pairs of accesses that happens-before does not order.
+    pub unordered: Vec<Unordered>,
+    /// The deadlock that ended the run.
+    pub deadlock: Option<Deadlock>,
+    /// The hang that ended the run.
+    pub hang: Option<Hang>,
+    /// The recorded schedule.
+    pub switches: Vec<Switch>,
+    /// Where a replay could not be followed.
+    pub diverged: Option<(u64, ThreadId)>,
+    /// What the user should know.
+    pub notices: Vec<Notice>,
+    /// How the program's own process ended, if that was seen.
+    pub ended: Option<Ended>,
+    /// Processes that wrote records.
+    pub processes: u32,
+    /// Records dropped for want of room.
+    pub lost: u64,
+    /// Scheduling steps.
+    pub steps: u64,
+    /// What stopped the reading short.
+    pub damage: Option<Damage>,
+}
+
+impl Records {
+    /// Reads a record file, of whose (sparse) size only the committed part is looked at.
+    pub fn read(file: &File) -> std::io::Result<Records> {
+        let size = file.metadata()?.len();
+        let mut header = vec![0; HEADER_SIZE.min(size as usize)];
+        file.read_exact_at(&mut header, 0)?;
+        let committed = number(&header, COMMITTED_AT).min(size.saturating_sub(HEADER_SIZE as u64));
+        let mut bytes = header;
+        let head = bytes.len();
+        bytes.resize(head + committed as usize, 0);
+        file.read_exact_at(&mut bytes[head..], head as u64)?;
+        let (records, damage) = channel::read(&bytes);
+        let mut sorted = Records {
+            damage,
+            lost: number(&bytes, LOST_AT),
+            steps: number(&bytes, STEPS_AT),
+            ..Records::default()
+        };
+        records.into_iter().for_each(|r| sorted.add(r));
+        Ok(sorted)
+    }
+
+    /// Adds one record. Of several processes, the first that started is the program's own.
+    pub fn add(&mut self, record: Record) {
+        match record {
+            Record::Started(s) => {
+                self.processes += 1;
+                self.started.get_or_insert(s);
+            }
+            Record::Module(m) => {
+                if !self
+                    .modules
+                    .iter()
+                    .any(|have| have.path == m.path && have.bias == m.bias)
+                {
+                    self.modules.push(m);
+                }
+            }
+            Record::Thread(t) => {
+                if !self.threads.iter().any(|have| have.thread == t.thread) {
+                    self.threads.push(t);
+                }
+            }
+            Record::Granules(g) => merge_granules(&mut self.granules, g),
+            Record::Pair(p) => self.pairs.push(p),
+            Record::Meeting(m) => self.add_meeting(m),
+            Record::Unordered(u) => self.unordered.push(u),
+            Record::Deadlock(d) => self.deadlock = Some(d),
+            Record::Hang(h) => self.hang = Some(h),
+            Record::Switches(s) => self.switches.extend(s),
+            Record::Diverged { step, wanted } => {
+                self.diverged.get_or_insert((step, wanted));
+            }
+            Record::Notice(n) => {
+                if !self.notices.contains(&n) {
+                    self.notices.push(n);
+                }
+            }
+            Record::Ended(e) => {
+                let own = self.started.as_ref().is_none_or(|s| s.pid == e.pid);
+                if own || self.ended.is_none() {
+                    self.ended = Some(e);
+                }
+            }
+        }
+    }
+
+    /// A meeting may be written twice: when it happens, and again with the memory after it.
+    fn add_meeting(&mut self, meeting: Meeting) {
+        match self
+            .meetings
+            .iter_mut()
+            .find(|m| m.number == meeting.number && m.step == meeting.step)
+        {
+            Some(known) if known.after.is_empty() => *known = meeting,
+            Some(_) => {}
+            None => self.meetings.push(meeting),
+        }
+    }
+
+    /// Hash of the schedule; none if the run's end was not seen.
+    pub fn schedule_hash(&self) -> Option<u64> {
+        self.ended.as_ref().map(|e| e.schedule_hash)
+    }
+}
+
+fn merge_granules(into: &mut Option<Granules>, more: Granules) {
+    let Some(have) = into else {
+        *into = Some(more);
+        return;
+    };
+    have.addresses.extend(more.addresses);
+    have.addresses.sort_unstable();
+    have.addresses.dedup();
+    have.lock_words.extend(more.lock_words);
+    have.lock_words.sort_unstable();
+    have.lock_words.dedup();
+    have.cut += more.cut;
+    have.outside += more.outside;
+}
+
+fn number(bytes: &[u8], at: usize) -> u64 {
+    bytes
+        .get(at..at + 8)
+        .and_then(|b| b.try_into().ok())
+        .map_or(0, u64::from_le_bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deadheat_wire::channel::{MAGIC, frame};
+    use deadheat_wire::record::EndKind;
+
+    /// A record file as a dying process leaves it: whole frames, and rubbish after the committed length.
+    pub(crate) fn file(records: &[Record]) -> File {
+        let body: Vec<u8> = records.iter().flat_map(frame).collect();
+        let mut bytes = vec![0; HEADER_SIZE];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[COMMITTED_AT..COMMITTED_AT + 8].copy_from_slice(&(body.len() as u64).to_le_bytes());
+        bytes.extend(body);
+        bytes.extend([0xff; 100]);
+        let path = std::env::temp_dir().join(format!("dh-records-{}-{}", std::process::id(), bytes.len()));
+        std::fs::write(&path, bytes).unwrap();
+        let file = File::open(&path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        file
+    }
+
+    fn ended(pid: u32, hash: u64) -> Record {
+        Record::Ended(Ended {
+            how: EndKind::Exit(0),
+            pid,
+            schedule_hash: hash,
+            steps: 1,
+            switches: 1,
+            threads: 1,
+            back_edges: 0,
+            virtual_ns: 0,
+            target_hits: 0,
+            at: None,
+            fault_address: None,
+            assertion: None,
+        })
+    }
+
+    #[test]
+    fn a_childs_end_is_not_the_programs() {
+        let started = |pid, parent| {
+            Record::Started(Started {
+                version: 1,
+                pid,
+                parent,
+                fixed_addresses: true,
+                opaque_libraries: vec![],
+            })
+        };
+        let file = file(&[started(7, None), started(8, Some(7)), ended(7, 70), ended(8, 80)]);
+        let records = Records::read(&file).unwrap();
+        assert_eq!(records.schedule_hash(), Some(70));
+        assert_eq!((records.processes, records.damage), (2, None));
+    }
+
+    #[test]
+    fn a_run_without_an_end_is_read_to_its_last_record() {
+        let file = file(&[Record::Notice(Notice::Text("a".into()))]);
+        let records = Records::read(&file).unwrap();
+        assert_eq!((records.notices.len(), records.schedule_hash()), (1, None));
+        assert!(records.started.is_none());
+    }
+}

@@ -1,0 +1,345 @@
+//! The stage: starts a program, run after run, each time under the same conditions.
+//!
+//! The same for every run: files (see [`crate::isolation`]), standard input, environment (the paths of
+//! plan and record file have constant length), working directory, umask, limits. A run that exceeds the
+//! wall-clock limit, or is killed from outside, is *stopped*: that says nothing of the program.
+
+use crate::isolation::{self, Isolation};
+use crate::launch::{self, Launch};
+use crate::output::{Growing, Output};
+use crate::program::Program;
+use crate::records::Records;
+use crate::scratch::{RunDirectory, Scratch};
+use deadheat_wire::channel::MAGIC;
+use deadheat_wire::plan::{PLAN_VARIABLE, Plan, RECORD_VARIABLE};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// How runs are started.
+#[derive(Clone, Debug)]
+pub struct StageOptions {
+    /// Keep the runs apart.
+    pub isolate: bool,
+    /// Shell command that prepares each run.
+    pub setup: Option<String>,
+    /// A run that takes longer than this is stopped.
+    pub limit: Duration,
+    /// Set by the user's interrupt: running programs are stopped.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+impl Default for StageOptions {
+    fn default() -> StageOptions {
+        StageOptions {
+            isolate: true,
+            setup: None,
+            limit: Duration::from_secs(60),
+            interrupted: Arc::default(),
+        }
+    }
+}
+
+/// Starts the runs of one program.
+#[derive(Debug)]
+pub struct Stage {
+    /// What is run.
+    pub program: Program,
+    /// How runs are kept apart.
+    pub isolation: Isolation,
+    options: StageOptions,
+    limit_ms: AtomicU64,
+    runs: AtomicU64,
+    stdin: PathBuf,
+    scratch: Scratch,
+}
+
+/// Why no run can be started at all.
+#[derive(Debug, thiserror::Error)]
+pub enum StageError {
+    /// No place for plans and records.
+    #[error("no room for plans and records: {0}")]
+    Scratch(io::Error),
+}
+
+/// Why one run gave nothing to judge.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// The program could not be started.
+    #[error("the program cannot be started: {0}")]
+    Start(io::Error),
+    /// `--setup` failed.
+    #[error("the setup command failed: `{0}`")]
+    Setup(String),
+    /// Files for the run could not be made.
+    #[error("no room for a run's files: {0}")]
+    Files(io::Error),
+    /// The runtime never took control.
+    #[error(
+        "the program ran, but deadheat's runtime was not in it ({0}); it must be built and linked with `deadheat cc` or `deadheat c++`"
+    )]
+    NoRuntime(String),
+    /// The runtime refused.
+    #[error("deadheat's runtime could not control the program: {0}")]
+    Refused(String),
+}
+
+/// One run that took place.
+#[derive(Clone, Debug)]
+pub struct Run {
+    /// What the runtime wrote.
+    pub records: Records,
+    /// How the process ended.
+    pub end: End,
+    /// What it wrote to standard output.
+    pub stdout: Output,
+    /// What it wrote to standard error.
+    pub stderr: Output,
+    /// Wall-clock time.
+    pub elapsed: Duration,
+}
+
+/// How a process ended, as its parent saw it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// With a status.
+    Exit(i32),
+    /// By a signal.
+    Signal(i32),
+    /// It was stopped, which says nothing of the program.
+    Stopped(StopReason),
+}
+
+/// Why a run was stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StopReason {
+    /// The wall-clock limit.
+    TimeLimit,
+    /// The user's interrupt.
+    Interrupted,
+    /// Someone else killed it.
+    Killed,
+}
+
+impl Stage {
+    /// Makes a stage; tries out how runs can be kept apart.
+    pub fn new(program: Program, options: StageOptions) -> Result<Stage, StageError> {
+        let scratch = Scratch::new().map_err(StageError::Scratch)?;
+        let stdin = scratch.file("stdin");
+        std::fs::write(&stdin, &program.stdin).map_err(StageError::Scratch)?;
+        let isolation = if options.isolate {
+            let probe = scratch.file("probe");
+            std::fs::create_dir(&probe).map_err(StageError::Scratch)?;
+            Isolation::choose(&program, &probe)
+        } else {
+            Isolation::Shared("--no-isolation".into())
+        };
+        let limit_ms = AtomicU64::new(options.limit.as_millis() as u64);
+        Ok(Stage {
+            program,
+            isolation,
+            options,
+            limit_ms,
+            runs: AtomicU64::new(0),
+            stdin,
+            scratch,
+        })
+    }
+
+    /// Changes the wall-clock limit of the runs to come.
+    pub fn set_limit(&self, limit: Duration) {
+        self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
+    }
+
+    /// The wall-clock limit of a run.
+    pub fn limit(&self) -> Duration {
+        Duration::from_millis(self.limit_ms.load(Ordering::Relaxed))
+    }
+
+    /// Runs started so far.
+    pub fn runs(&self) -> u64 {
+        self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Whether the user wants to stop.
+    pub fn interrupted(&self) -> bool {
+        self.options.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Runs the program under a plan, and demands that the runtime was in control.
+    pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
+        let run = self.start(Some(plan))?;
+        if let Some(ended) = &run.records.ended
+            && ended.how == deadheat_wire::record::EndKind::Refused
+        {
+            let notices: Vec<String> = run.records.notices.iter().map(|n| format!("{n:?}")).collect();
+            let told = if notices.is_empty() {
+                run.stderr.text().trim().to_string()
+            } else {
+                notices.join("; ")
+            };
+            return Err(RunError::Refused(told));
+        }
+        if run.records.started.is_none() && !matches!(run.end, End::Stopped(_)) {
+            return Err(RunError::NoRuntime(match run.end {
+                End::Signal(n) => format!("it died at its start of {}", crate::outcome::signal_name(n)),
+                End::Exit(n) => format!("it ended with status {n}"),
+                End::Stopped(_) => String::new(),
+            }));
+        }
+        Ok(run)
+    }
+
+    /// Runs the program by itself, without a plan.
+    pub fn run_natively(&self) -> Result<Run, RunError> {
+        self.start(None)
+    }
+
+    fn start(&self, plan: Option<&Plan>) -> Result<Run, RunError> {
+        self.runs.fetch_add(1, Ordering::Relaxed);
+        let directory = self.scratch.run().map_err(RunError::Files)?;
+        let record = self.files(&directory, plan).map_err(RunError::Files)?;
+        let output = |name: &str| {
+            let path = directory.join(name);
+            File::options()
+                .read(true)
+                .write(true)
+                .create_new(true)
+                .open(path)
+                .map_err(RunError::Files)
+        };
+        let (stdout, stderr) = (output("stdout")?, output("stderr")?);
+        let mut child = self.spawn(&directory, plan.is_some(), &stdout, &stderr)?;
+        let begun = Instant::now();
+        let (mut stdout, mut stderr) = (Growing::new(stdout), Growing::new(stderr));
+        let (status, stopped) = self.watch(&mut child, begun, || {
+            stdout.trim();
+            stderr.trim();
+        });
+        let end = match (stopped, status.code(), status.signal()) {
+            (Some(reason), ..) => End::Stopped(reason),
+            (_, Some(code), _) => End::Exit(code),
+            (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
+            (_, _, signal) => End::Signal(signal.unwrap_or(0)),
+        };
+        let records = match record {
+            Some(file) => Records::read(&file).map_err(RunError::Files)?,
+            None => Records::default(),
+        };
+        Ok(Run {
+            records,
+            end,
+            stdout: stdout.finish(),
+            stderr: stderr.finish(),
+            elapsed: begun.elapsed(),
+        })
+    }
+
+    /// Writes the plan, makes the record file at its full sparse size, and the private directories.
+    fn files(&self, directory: &RunDirectory, plan: Option<&Plan>) -> io::Result<Option<File>> {
+        std::fs::create_dir(directory.join("tmp"))?;
+        if matches!(self.isolation, Isolation::Copy) {
+            isolation::copy(&self.program.directory, &directory.join("work"))?;
+        }
+        let Some(plan) = plan else { return Ok(None) };
+        std::fs::write(directory.join("plan"), plan.encode())?;
+        let record = File::options()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .open(directory.join("record"))?;
+        record.set_len(self.scratch.record_size)?;
+        std::os::unix::fs::FileExt::write_all_at(&record, &MAGIC, 0)?;
+        Ok(Some(record))
+    }
+
+    fn spawn(&self, run: &RunDirectory, plan: bool, stdout: &File, stderr: &File) -> Result<Child, RunError> {
+        let mut environment = self.program.environment.clone();
+        let mut set = |key: &str, value: PathBuf| {
+            environment.retain(|(k, _)| k != key);
+            environment.push((OsString::from(key), value.into_os_string()));
+        };
+        set("TMPDIR", run.join("tmp"));
+        if plan {
+            set(PLAN_VARIABLE, run.join("plan"));
+            set(RECORD_VARIABLE, run.join("record"));
+        }
+        let directory = match self.isolation {
+            Isolation::Copy => run.join("work"),
+            _ => self.program.directory.clone(),
+        };
+        let own = run.join("");
+        let private = match &self.isolation {
+            Isolation::Overlay {
+                directories,
+                namespaces,
+            } => Some((*namespaces, directories.as_slice(), own.as_path())),
+            _ => None,
+        };
+        let stdin = File::open(&self.stdin).map_err(RunError::Files)?;
+        let duplicate = |f: &File| f.try_clone().map(Stdio::from).map_err(RunError::Files);
+        let launch = Launch {
+            file: &self.program.file,
+            name: &self.program.name,
+            args: &self.program.args,
+            environment: &environment,
+            directory: &directory,
+            stdio: [stdin.into(), duplicate(stdout)?, duplicate(stderr)?],
+            fixed_addresses: plan,
+            setup: self.options.setup.as_deref(),
+            private,
+        };
+        launch.spawn().map_err(|e| match &self.options.setup {
+            Some(command) if launch::setup_failed(&e) => RunError::Setup(command.clone()),
+            _ => RunError::Start(e),
+        })
+    }
+
+    /// Waits for the end; whatever of the process group is left then is ended too.
+    fn watch(&self, child: &mut Child, begun: Instant, mut tick: impl FnMut()) -> (ExitStatus, Option<StopReason>) {
+        let pid = rustix::process::Pid::from_child(child);
+        let kill = || {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        };
+        let ending = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
+        let mut stopped = None;
+        let status = loop {
+            match child.try_wait() {
+                Ok(Some(status)) => break status,
+                Ok(None) => {}
+                Err(_) => break ExitStatus::from_raw(libc::SIGKILL),
+            }
+            if stopped.is_none() && self.interrupted() {
+                stopped = Some(StopReason::Interrupted);
+                kill();
+            } else if stopped.is_none() && begun.elapsed() > self.limit() {
+                stopped = Some(StopReason::TimeLimit);
+                kill();
+            }
+            wait_a_little(ending.as_ref());
+            tick();
+        };
+        kill();
+        (status, stopped)
+    }
+}
+
+/// Until the process ends, but at most 25 ms.
+fn wait_a_little(ending: Option<&rustix::fd::OwnedFd>) {
+    let Some(fd) = ending else {
+        std::thread::sleep(Duration::from_millis(2));
+        return;
+    };
+    let mut polled = [rustix::event::PollFd::new(fd, rustix::event::PollFlags::IN)];
+    let timeout = rustix::event::Timespec {
+        tv_sec: 0,
+        tv_nsec: 25_000_000,
+    };
+    let _ = rustix::event::poll(&mut polled, Some(&timeout));
+}

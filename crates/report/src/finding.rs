@@ -1,0 +1,295 @@
+//! The report: findings in words and places, no longer in addresses. This is the JSON format, version 1.
+//!
+//! Optional parts are always present in JSON, as `null` or an empty list, so that readers need no
+//! guesses. What is known only of one kind of finding (`threads` of a deadlock) is empty for others.
+
+use deadheat_model::{AccessKind, Evidence, FindingKind, Harm, Verdict};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::schema;
+
+/// Version of the JSON format.
+pub const VERSION: u32 = 1;
+
+/// Everything that one command reports.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Report {
+    /// Version of this format: 1.
+    pub version: u32,
+    /// What was run.
+    pub program: Program,
+    /// Real findings first, each kind in order of its id.
+    pub findings: Vec<Finding>,
+    /// What the work amounted to.
+    pub stats: Stats,
+    /// What limits these results.
+    pub notices: Vec<String>,
+}
+
+/// What was run.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Program {
+    /// The executable.
+    pub file: String,
+    /// Its arguments.
+    pub args: Vec<String>,
+    /// Hash of its contents, in hexadecimal.
+    pub hash: String,
+}
+
+/// One finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Finding {
+    /// Label in the store, `F1`; never reused.
+    pub id: String,
+    /// Kind of bug.
+    #[schemars(schema_with = "schema::finding_kind")]
+    pub kind: FindingKind,
+    /// How far it is established.
+    #[schemars(schema_with = "schema::verdict")]
+    pub verdict: Verdict,
+    /// On what ground; null while suspected.
+    #[schemars(schema_with = "schema::evidence")]
+    pub evidence: Option<Evidence>,
+    /// The accesses (two for a data race).
+    pub accesses: Vec<Access>,
+    /// What they touch.
+    pub object: Option<Object>,
+    /// What happens in each order of the accesses, as far as it was seen.
+    pub orders: Vec<Order>,
+    /// The threads of a deadlock or hang: what each holds and wants.
+    pub threads: Vec<Waiting>,
+    /// Where the program ended, for crashes.
+    pub ended_at: Option<Place>,
+    /// What the bug does.
+    #[schemars(schema_with = "schema::harm")]
+    pub harm: Option<Harm>,
+    /// Runs directed at it.
+    pub tries: u32,
+    /// Runs that showed it.
+    pub hits: u32,
+    /// Replay token; null while suspected.
+    pub replay: Option<String>,
+    /// Hash of kind and sites: the finding's name across builds and stores.
+    pub fingerprint: String,
+}
+
+/// One access of a finding.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Access {
+    /// Its part: `first` or `second` of a pair.
+    pub role: String,
+    /// Source file, as the compiler named it.
+    pub file: String,
+    /// Directory in which it was compiled.
+    pub directory: String,
+    /// Line, from 1; 0 unknown.
+    pub line: u32,
+    /// Column, from 1; 0 unknown.
+    pub column: u32,
+    /// Function, demangled.
+    pub function: String,
+    /// What the statement does.
+    #[schemars(schema_with = "schema::access_kind")]
+    #[serde(with = "schema::access_kind_name")]
+    pub kind: AccessKind,
+    /// Whether it is atomic.
+    pub atomic: bool,
+    /// Bytes.
+    pub size: u64,
+    /// Who.
+    pub thread: Thread,
+    /// Where the thread stood, innermost first.
+    pub stack: Vec<Frame>,
+    /// Locks held.
+    pub locks: Vec<Lock>,
+}
+
+/// A thread, named by how it came to be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Thread {
+    /// Number in its run, in order of creation; 0 is the main thread.
+    pub number: u32,
+    /// Function that it started in.
+    pub start: Option<String>,
+    /// Number of its creator.
+    pub parent: Option<u32>,
+    /// Where it was created, innermost first.
+    pub created: Vec<Frame>,
+}
+
+/// A place on a stack.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Frame {
+    /// Function, demangled; or the address if nothing is known.
+    pub function: String,
+    /// Source file; empty if unknown.
+    pub file: String,
+    /// Line; 0 if unknown.
+    pub line: u32,
+    /// Column; 0 if unknown.
+    pub column: u32,
+    /// Whether it was inlined into the next one.
+    pub inlined: bool,
+}
+
+/// A lock held or wanted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Lock {
+    /// `mutex`, `rwlock`, and so on.
+    pub kind: String,
+    /// Its name, if it has one.
+    pub name: String,
+    /// Whether it is held for reading only.
+    pub shared: bool,
+}
+
+/// What is raced for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Object {
+    /// `global`, `heap`, `stack`, `thread-local` or `unknown`.
+    pub kind: String,
+    /// Name with members and indices, for variables.
+    pub name: Option<String>,
+    /// Size of the whole object in bytes; 0 unknown.
+    pub size: u64,
+    /// Where in it the accesses are.
+    pub offset: u64,
+    /// The thread that allocated it or whose stack it is on.
+    pub thread: Option<u32>,
+    /// Where it was allocated.
+    pub allocated: Vec<Frame>,
+    /// Whether it was freed by then.
+    pub freed: bool,
+}
+
+/// What one order of the accesses does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Order {
+    /// Role of the access that goes first.
+    pub first: String,
+    /// The bytes before both, as a little-endian number.
+    pub before: Option<String>,
+    /// The bytes after both.
+    pub after: Option<String>,
+    /// How the run ended.
+    pub outcome: String,
+}
+
+/// A thread that waits for ever.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Waiting {
+    /// Who.
+    pub thread: Thread,
+    /// What for.
+    pub wants: String,
+    /// The thread that has it.
+    pub holder: Option<u32>,
+    /// What it holds itself.
+    pub locks: Vec<Lock>,
+    /// Where it waits.
+    pub stack: Vec<Frame>,
+}
+
+/// A place in a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Place {
+    /// Which thread.
+    pub thread: Thread,
+    /// Where it stood.
+    pub stack: Vec<Frame>,
+}
+
+/// What the work amounted to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stats {
+    /// Runs of the program.
+    pub runs: u64,
+    /// Seconds.
+    pub seconds: f64,
+    /// Schedules under which phase 1 looked.
+    pub schedules: u32,
+    /// Candidate pairs.
+    pub candidates: u32,
+    /// Candidates that are settled.
+    pub settled: u32,
+    /// Runs that were stopped and say nothing.
+    pub inconclusive: u32,
+    /// Whether the work was cut short, and by what.
+    pub stopped: Option<String>,
+}
+
+impl Report {
+    /// Puts harmful findings first, then real, then suspected ones, each in order of their ids.
+    pub fn sort(&mut self) {
+        self.findings
+            .sort_by_key(|f| (std::cmp::Reverse(f.verdict), f.number(), f.id.clone()));
+    }
+
+    /// How many findings have at least this verdict.
+    pub fn count(&self, least: Verdict) -> usize {
+        self.findings.iter().filter(|f| f.verdict >= least).count()
+    }
+}
+
+impl Finding {
+    /// The number in its label.
+    pub fn number(&self) -> u64 {
+        self.id.trim_start_matches('F').parse().unwrap_or(u64::MAX)
+    }
+}
+
+impl Access {
+    /// `file:line:column`.
+    pub fn place(&self) -> String {
+        place(&self.file, self.line, self.column)
+    }
+}
+
+impl Frame {
+    /// `file:line:column`, or nothing.
+    pub fn place(&self) -> String {
+        place(&self.file, self.line, self.column)
+    }
+}
+
+fn place(file: &str, line: u32, column: u32) -> String {
+    match (file, line, column) {
+        ("", ..) => String::new(),
+        (file, 0, _) => file.into(),
+        (file, line, 0) => format!("{file}:{line}"),
+        (file, line, column) => format!("{file}:{line}:{column}"),
+    }
+}
+
+impl Thread {
+    /// `T1`, or `the main thread`.
+    pub fn label(&self) -> String {
+        if self.number == 0 {
+            "main thread".into()
+        } else {
+            format!("thread T{}", self.number)
+        }
+    }
+}
+
+/// Bytes as a person reads them: little-endian numbers, small ones in decimal.
+pub fn value(bytes: &[u8], size: u64) -> Option<String> {
+    let bytes = bytes
+        .get(..(size as usize).min(bytes.len()))
+        .filter(|b| !b.is_empty())?;
+    if !matches!(bytes.len(), 1 | 2 | 4 | 8) {
+        return Some(bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" "));
+    }
+    let mut wide = [0; 8];
+    wide[..bytes.len()].copy_from_slice(bytes);
+    let unsigned = u64::from_le_bytes(wide);
+    let shift = 64 - 8 * bytes.len() as u32;
+    let signed = ((unsigned << shift) as i64) >> shift;
+    Some(if (-1_000_000..1_000_000_000).contains(&signed) {
+        signed.to_string()
+    } else {
+        format!("{unsigned:#x}")
+    })
+}

@@ -1,0 +1,58 @@
+//! The formats of a report, by name.
+
+use crate::finding::Report;
+use crate::{html, junit, sarif, terminal};
+use std::str::FromStr;
+
+/// A format.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text for a person.
+    #[default]
+    Human,
+    /// deadheat's own JSON.
+    Json,
+    /// SARIF 2.1.0, for code hosts and editors.
+    Sarif,
+    /// JUnit XML, for CI systems.
+    Junit,
+    /// One self-contained page.
+    Html,
+}
+
+impl FromStr for Format {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Format, String> {
+        match name {
+            "human" => Ok(Format::Human),
+            "json" => Ok(Format::Json),
+            "sarif" => Ok(Format::Sarif),
+            "junit" => Ok(Format::Junit),
+            "html" => Ok(Format::Html),
+            other => Err(format!(
+                "unknown format `{other}`; formats are human, json, sarif, junit, html"
+            )),
+        }
+    }
+}
+
+/// What a reader wants to see.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// List suspected findings too.
+    pub suspected: bool,
+    /// The options that `replay` needs to find the store, with a trailing space.
+    pub store: String,
+}
+
+/// Writes the report in a format. Text has colours as ANSI sequences; strip them where there is no terminal.
+pub fn write(report: &Report, format: Format, options: &Options) -> String {
+    match format {
+        Format::Human => terminal::text(report, options),
+        Format::Json => serde_json::to_string_pretty(report).unwrap_or_default() + "\n",
+        Format::Sarif => sarif::text(report),
+        Format::Junit => junit::text(report),
+        Format::Html => html::text(report, options),
+    }
+}

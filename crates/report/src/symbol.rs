@@ -1,0 +1,165 @@
+//! Addresses to names: functions, inlined frames and lines, variables with members and indices.
+//!
+//! Works on what the file has: full debug information, only symbols, or nothing (then an address is
+//! shown by its module and offset). Files are read when first asked for; every answer is kept.
+
+mod dwarf;
+mod stack_variable;
+mod types;
+mod variables;
+
+use crate::finding::Frame;
+use addr2line::Loader;
+use std::collections::HashMap;
+use std::path::PathBuf;
+use variables::Variables;
+
+/// A loaded file of the program.
+struct Module {
+    path: PathBuf,
+    bias: u64,
+    loader: Option<Loader>,
+    variables: Option<Variables>,
+}
+
+/// Names the addresses of one set of loaded modules.
+pub struct Symboliser {
+    modules: Vec<Module>,
+    frames: HashMap<(u64, bool), Vec<Frame>>,
+}
+
+/// A variable that holds an address.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Name with members and indices: `account[3].balance`.
+    pub name: String,
+    /// Bytes of the whole variable; 0 unknown.
+    pub size: u64,
+    /// Offset of the address in it.
+    pub offset: u64,
+}
+
+impl Symboliser {
+    /// For modules at these paths, each with the difference between run-time and file addresses.
+    pub fn new(modules: impl IntoIterator<Item = (PathBuf, u64)>) -> Symboliser {
+        let module = |(path, bias): (PathBuf, u64)| {
+            let loader = Loader::new(&path).ok();
+            Module {
+                path,
+                bias,
+                loader,
+                variables: None,
+            }
+        };
+        Symboliser {
+            modules: modules.into_iter().map(module).collect(),
+            frames: HashMap::new(),
+        }
+    }
+
+    /// The frames at a code address, innermost first. A return address names the call before it.
+    pub fn frames(&mut self, address: u64, is_return: bool) -> Vec<Frame> {
+        if let Some(known) = self.frames.get(&(address, is_return)) {
+            return known.clone();
+        }
+        let probe = if is_return { address.wrapping_sub(1) } else { address };
+        let mut found = Vec::new();
+        for module in &self.modules {
+            let Some(loader) = &module.loader else { continue };
+            found = frames(loader, probe.wrapping_sub(module.bias));
+            if !found.is_empty() {
+                break;
+            }
+        }
+        if found.is_empty() {
+            found.push(Frame {
+                function: format!("{address:#x}"),
+                file: String::new(),
+                line: 0,
+                column: 0,
+                inlined: false,
+            });
+        }
+        self.frames.insert((address, is_return), found.clone());
+        found
+    }
+
+    /// The static variable at an address.
+    pub fn static_variable(&mut self, address: u64) -> Option<Variable> {
+        self.modules.iter_mut().find_map(|m| {
+            let at = address.wrapping_sub(m.bias);
+            m.variables().static_at(at)
+        })
+    }
+
+    /// The thread-local variable at an offset from the thread pointer; only of the executable.
+    pub fn thread_local(&mut self, offset: i64) -> Option<Variable> {
+        self.modules
+            .first_mut()
+            .and_then(|m| m.variables().thread_local_at(offset))
+    }
+
+    /// The local variable at an address in a frame: the code addresses are candidates for where the
+    /// frame's function stood.
+    pub fn local(&mut self, address: u64, frame_pointer: u64, code: &[u64]) -> Option<Variable> {
+        self.modules.iter_mut().find_map(|m| {
+            let bias = m.bias;
+            let variables = m.variables();
+            code.iter()
+                .find_map(|pc| variables.local_at(address, frame_pointer, pc.wrapping_sub(bias)))
+        })
+    }
+}
+
+impl Module {
+    fn variables(&mut self) -> &Variables {
+        let path = &self.path;
+        self.variables.get_or_insert_with(|| Variables::read(path))
+    }
+}
+
+fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
+    let mut found = Vec::new();
+    if let Ok(mut iterator) = loader.find_frames(probe) {
+        while let Ok(Some(frame)) = iterator.next() {
+            let place = frame.location;
+            let function = frame
+                .function
+                .as_ref()
+                .and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+            found.push(Frame {
+                function: function.unwrap_or_default(),
+                file: place.as_ref().and_then(|p| p.file).unwrap_or_default().to_string(),
+                line: place.as_ref().and_then(|p| p.line).unwrap_or(0),
+                column: place.as_ref().and_then(|p| p.column).unwrap_or(0),
+                inlined: true,
+            });
+        }
+    }
+    if found.iter().all(|f| f.function.is_empty()) {
+        let Some(symbol) = loader.find_symbol(probe) else {
+            return Vec::new();
+        };
+        let name = demangle(symbol);
+        match found.last_mut() {
+            Some(frame) => frame.function = name,
+            None => found.push(Frame {
+                function: name,
+                file: String::new(),
+                line: 0,
+                column: 0,
+                inlined: false,
+            }),
+        }
+    }
+    if let Some(outermost) = found.last_mut() {
+        outermost.inlined = false;
+    }
+    found
+}
+
+/// A symbol as its author wrote it.
+pub fn demangle(symbol: &str) -> String {
+    let plain = symbol.strip_suffix(".dh").unwrap_or(symbol);
+    addr2line::demangle_auto(plain.into(), None).into_owned()
+}

@@ -1,0 +1,316 @@
+//! The report as text for a person at a terminal.
+//!
+//! For each finding: one line that says it all, the source with the statements marked and what each
+//! thread does there, the object, what either order leads to, the harm, how often, and how to see it again.
+
+use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting};
+use crate::format::Options;
+use crate::source::Sources;
+use crate::words;
+use anstyle::{AnsiColor, Style};
+use deadheat_model::{FindingKind, Verdict};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const GUTTER: Style = AnsiColor::Blue.on_default().bold();
+
+/// Frames of a stack that are shown.
+const FRAMES: usize = 6;
+/// Lines of source before a marked one.
+const BEFORE: u32 = 2;
+/// Lines of source after a marked one.
+const AFTER: u32 = 1;
+
+fn colour(verdict: Verdict) -> Style {
+    match verdict {
+        Verdict::Harmful => AnsiColor::Red.on_default().bold(),
+        Verdict::Real => AnsiColor::Yellow.on_default().bold(),
+        Verdict::Suspected => AnsiColor::Cyan.on_default(),
+    }
+}
+
+fn paint(style: Style, text: impl std::fmt::Display) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// The whole report.
+pub fn text(report: &Report, options: &Options) -> String {
+    let mut out = String::new();
+    let mut sources = Sources::default();
+    let shown: Vec<&Finding> = report
+        .findings
+        .iter()
+        .filter(|f| f.verdict > Verdict::Suspected || options.suspected)
+        .collect();
+    for finding in &shown {
+        let _ = detail(&mut out, finding, options, &mut sources);
+        out.push('\n');
+    }
+    let _ = summary(&mut out, report, &shown, options);
+    out
+}
+
+fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Options) -> std::fmt::Result {
+    if shown.len() > 1 {
+        for f in shown {
+            let head = format!("{:>4}  {:<9}", f.id, words::verdict(f.verdict));
+            writeln!(out, "{}  {}", paint(colour(f.verdict), head), words::summary(f))?;
+        }
+        out.push('\n');
+    }
+    let (harmful, real) = (report.count(Verdict::Harmful), report.count(Verdict::Real));
+    let suspected = report.findings.len() - real;
+    let told = match (real, harmful) {
+        (0, _) => "nothing real found".into(),
+        (r, 0) => format!("{r} real"),
+        (r, h) => format!("{r} real, of these {h} harmful"),
+    };
+    let style = if harmful > 0 {
+        colour(Verdict::Harmful)
+    } else if real > 0 {
+        colour(Verdict::Real)
+    } else {
+        BOLD
+    };
+    write!(out, "{}", paint(style, told))?;
+    if suspected > 0 {
+        let hint = if options.suspected {
+            ""
+        } else {
+            " (--suspected lists them)"
+        };
+        write!(out, ", {suspected} suspected{hint}")?;
+    }
+    let s = &report.stats;
+    write!(
+        out,
+        "; {} candidates under {} schedules, {} runs, {:.1} s",
+        s.candidates, s.schedules, s.runs, s.seconds
+    )?;
+    if s.inconclusive > 0 {
+        write!(out, ", {} runs stopped by a limit", s.inconclusive)?;
+    }
+    out.push('\n');
+    if let Some(why) = &s.stopped {
+        writeln!(out, "{}: {} of {} candidates are settled", why, s.settled, s.candidates)?;
+    }
+    for notice in &report.notices {
+        writeln!(out, "{} {notice}", paint(BOLD, "note:"))?;
+    }
+    Ok(())
+}
+
+fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Sources) -> std::fmt::Result {
+    let head = format!("{} {} {}", f.id, words::verdict(f.verdict), words::kind(f.kind));
+    write!(out, "{}", paint(colour(f.verdict), head))?;
+    if let Some(object) = &f.object {
+        write!(out, " {}", paint(BOLD, format!("on {}", words::object(object))))?;
+    }
+    out.push('\n');
+    excerpts(out, &f.accesses, sources)?;
+    for access in &f.accesses {
+        who(out, access)?;
+    }
+    let mut told = BTreeSet::new();
+    for thread in f
+        .accesses
+        .iter()
+        .map(|a| &a.thread)
+        .chain(f.ended_at.iter().map(|p| &p.thread))
+    {
+        created(out, thread, &mut told)?;
+    }
+    for waiting in &f.threads {
+        waits(out, waiting, sources)?;
+    }
+    if let Some(object) = f.object.as_ref().filter(|o| !o.allocated.is_empty()) {
+        let by = object.thread.map(|t| format!(" by {}", label(t))).unwrap_or_default();
+        writeln!(out, "  the block was allocated{by}")?;
+        stack(out, &object.allocated, "    ")?;
+    }
+    for order in &f.orders {
+        let values = match (&order.before, &order.after) {
+            (Some(b), Some(a)) => format!("value {b} becomes {a}; "),
+            (Some(b), None) => format!("value before: {b}; "),
+            _ => String::new(),
+        };
+        let first = f.accesses.iter().find(|a| a.role == order.first);
+        let first = first.map_or(order.first.clone(), |a| {
+            format!("{} ({})", a.thread.label(), words::access(a.kind))
+        });
+        writeln!(out, "  if {first} goes first: {values}{}", order.outcome)?;
+    }
+    if let Some(harm) = &f.harm {
+        let style = colour(f.verdict);
+        writeln!(out, "  {}: {}", paint(style, words::harm(harm.kind)), harm.detail)?;
+    }
+    if let Some(place) = &f.ended_at {
+        writeln!(out, "  {} ended the program here", place.thread.label())?;
+        stack(out, &place.stack, "    ")?;
+    }
+    evidence(out, f)?;
+    if f.replay.is_some() {
+        writeln!(
+            out,
+            "  again: {}",
+            paint(BOLD, format!("deadheat replay {}{}", options.store, f.id))
+        )?;
+    }
+    Ok(())
+}
+
+fn evidence(out: &mut String, f: &Finding) -> std::fmt::Result {
+    match f.evidence {
+        Some(e) if f.tries > 0 && f.kind == FindingKind::DataRace => {
+            writeln!(
+                out,
+                "  shown in {} of {} runs, one of them repeated: {}",
+                f.hits,
+                f.tries,
+                words::evidence(e)
+            )
+        }
+        Some(e) => writeln!(out, "  shown in a run that was repeated: {}", words::evidence(e)),
+        None if f.tries > 0 => writeln!(out, "  not shown in {} runs", f.tries),
+        None => writeln!(out, "  not tried"),
+    }
+}
+
+fn label(thread: u32) -> String {
+    if thread == 0 {
+        "the main thread".into()
+    } else {
+        format!("thread T{thread}")
+    }
+}
+
+fn locks(locks: &[Lock]) -> String {
+    if locks.is_empty() {
+        return "holding no lock".into();
+    }
+    let one = |l: &Lock| format!("{} {}{}", l.kind, l.name, if l.shared { " (shared)" } else { "" });
+    format!("holding {}", locks.iter().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn who(out: &mut String, access: &Access) -> std::fmt::Result {
+    let thread = paint(BOLD, access.thread.label());
+    writeln!(
+        out,
+        "  {thread} {}, {}, in {}",
+        words::act(access),
+        locks(&access.locks),
+        access.function
+    )?;
+    let rest = access.stack.get(1..).unwrap_or_default();
+    stack(out, rest, "    ")
+}
+
+fn created(out: &mut String, thread: &Thread, told: &mut BTreeSet<u32>) -> std::fmt::Result {
+    if thread.number == 0 || !told.insert(thread.number) {
+        return Ok(());
+    }
+    let start = thread
+        .start
+        .as_ref()
+        .map(|s| format!(" (runs {s})"))
+        .unwrap_or_default();
+    let parent = thread.parent.map(|p| format!(" by {}", label(p))).unwrap_or_default();
+    writeln!(out, "  {}{start} was created{parent}", thread.label())?;
+    stack(out, &thread.created, "    ")
+}
+
+fn waits(out: &mut String, w: &Waiting, sources: &mut Sources) -> std::fmt::Result {
+    let holder = w
+        .holder
+        .map(|h| format!(", which {} holds", label(h)))
+        .unwrap_or_default();
+    let thread = paint(BOLD, w.thread.label());
+    writeln!(out, "  {thread} waits for {}{holder}; {}", w.wants, locks(&w.locks))?;
+    stack(out, &w.stack, "    ")?;
+    if let Some(frame) = w.stack.iter().find(|f| f.line > 0)
+        && let Some(line) = sources.line("", &frame.file, frame.line)
+    {
+        writeln!(
+            out,
+            "    {} {}",
+            paint(GUTTER, format!("{:>5} |", frame.line)),
+            line.trim_end()
+        )?;
+    }
+    Ok(())
+}
+
+fn stack(out: &mut String, frames: &[Frame], indent: &str) -> std::fmt::Result {
+    for frame in frames.iter().take(FRAMES) {
+        let place = frame.place();
+        let at = if place.is_empty() {
+            String::new()
+        } else {
+            format!(" at {place}")
+        };
+        let inlined = if frame.inlined { " (inlined)" } else { "" };
+        writeln!(
+            out,
+            "{}",
+            paint(DIM, format!("{indent}{}{at}{inlined}", frame.function))
+        )?;
+    }
+    if frames.len() > FRAMES {
+        writeln!(
+            out,
+            "{}",
+            paint(DIM, format!("{indent}… {} more", frames.len() - FRAMES))
+        )?;
+    }
+    Ok(())
+}
+
+/// Source with the accesses marked; accesses in one stretch of a file share an excerpt.
+fn excerpts(out: &mut String, accesses: &[Access], sources: &mut Sources) -> std::fmt::Result {
+    let mut order: Vec<&Access> = accesses.iter().filter(|a| a.line > 0).collect();
+    order.sort_by(|a, b| (&a.file, a.line, a.column).cmp(&(&b.file, b.line, b.column)));
+    let mut next = 0;
+    let mut file = "";
+    while let Some(first) = order.get(next) {
+        let close = |a: &&&Access| a.file == first.file && a.line <= first.line + 8;
+        let count = order[next..].iter().take_while(close).count();
+        let group = &order[next..next + count];
+        next += count;
+        if file == first.file {
+            writeln!(out, "  {}", paint(GUTTER, "  ..."))?;
+        } else {
+            writeln!(out, "  {} {}", paint(GUTTER, "  -->"), first.place())?;
+            file = &first.file;
+        }
+        excerpt(out, group, sources)?;
+    }
+    Ok(())
+}
+
+fn excerpt(out: &mut String, group: &[&Access], sources: &mut Sources) -> std::fmt::Result {
+    let (Some(first), Some(last)) = (group.first(), group.last()) else {
+        return Ok(());
+    };
+    for number in first.line.saturating_sub(BEFORE).max(1)..=last.line + AFTER {
+        let line = sources.line(&first.directory, &first.file, number);
+        let mut marked = group.iter().filter(|a| a.line == number).peekable();
+        if line.is_none() && marked.peek().is_none() {
+            continue;
+        }
+        let shown = line.as_deref().unwrap_or("(source not found)").trim_end();
+        writeln!(out, "  {} {shown}", paint(GUTTER, format!("{number:>5} |")))?;
+        for access in marked {
+            let indent = " ".repeat((access.column.max(1) - 1).min(200) as usize);
+            let mark = format!("{indent}^ {} {}", access.thread.label(), words::act(access));
+            writeln!(
+                out,
+                "  {} {}",
+                paint(GUTTER, "      |"),
+                paint(AnsiColor::Red.on_default().bold(), mark)
+            )?;
+        }
+    }
+    Ok(())
+}

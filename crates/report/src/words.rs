@@ -1,0 +1,140 @@
+//! The words by which a reader is told of kinds, verdicts and findings.
+
+use crate::finding::{Access, Finding, Object};
+use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, Verdict};
+
+/// `read`, `write`, and so on.
+pub fn access(kind: AccessKind) -> &'static str {
+    match kind {
+        AccessKind::Read => "read",
+        AccessKind::Write => "write",
+        AccessKind::ReadWrite => "read-write",
+        AccessKind::Free => "free",
+    }
+}
+
+/// What a thread does at an access: `reads 4 bytes`.
+pub fn act(access: &Access) -> String {
+    let verb = match access.kind {
+        AccessKind::Read => "reads",
+        AccessKind::Write => "writes",
+        AccessKind::ReadWrite => "reads and writes",
+        AccessKind::Free => "frees",
+    };
+    let atomically = if access.atomic { "atomically " } else { "" };
+    let bytes = match access.size {
+        0 => String::new(),
+        1 => " 1 byte".into(),
+        n => format!(" {n} bytes"),
+    };
+    format!("{atomically}{verb}{bytes}")
+}
+
+/// A kind of finding, for people.
+pub fn kind(kind: FindingKind) -> &'static str {
+    match kind {
+        FindingKind::DataRace => "data race",
+        FindingKind::AtomicityViolation => "atomicity violation",
+        FindingKind::Deadlock => "deadlock",
+        FindingKind::LostWakeup => "lost wakeup",
+        FindingKind::OrderViolation => "order violation",
+        FindingKind::SyncMisuse => "misuse of synchronisation",
+        FindingKind::Crash => "crash",
+        FindingKind::Hang => "hang",
+    }
+}
+
+/// A verdict, for people.
+pub fn verdict(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Suspected => "suspected",
+        Verdict::Real => "real",
+        Verdict::Harmful => "harmful",
+    }
+}
+
+/// What the evidence says.
+pub fn evidence(evidence: Evidence) -> &'static str {
+    match evidence {
+        Evidence::Created => "both threads stood before these accesses at the same moment",
+        Evidence::Unordered => "in one run both accesses were made and nothing ordered them",
+        Evidence::Happened => "it happened",
+    }
+}
+
+/// A kind of harm, for people.
+pub fn harm(kind: HarmKind) -> &'static str {
+    match kind {
+        HarmKind::Signal => "crash",
+        HarmKind::Assertion => "failed assertion",
+        HarmKind::Abort => "abort",
+        HarmKind::UncaughtException => "uncaught exception",
+        HarmKind::Deadlock => "deadlock",
+        HarmKind::Hang => "hang",
+        HarmKind::ExitStatus => "wrong exit status",
+        HarmKind::Sanitizer => "sanitizer report",
+        HarmKind::Check => "failed check",
+    }
+}
+
+/// The object of a finding: `global counter`, `heap block of 64 bytes, offset 8`.
+pub fn object(object: &Object) -> String {
+    let at = |o: &Object| {
+        if o.offset > 0 {
+            format!(", offset {}", o.offset)
+        } else {
+            String::new()
+        }
+    };
+    let name = object.name.as_ref().map(|n| format!("`{n}`"));
+    let freed = if object.freed { "freed " } else { "" };
+    match (object.kind.as_str(), name) {
+        ("global", Some(name)) => format!("global {name}"),
+        ("stack", Some(name)) => format!("local variable {name}"),
+        ("thread-local", Some(name)) => format!("thread-local {name}"),
+        ("heap", _) => format!("{freed}heap block of {} bytes{}", object.size, at(object)),
+        ("stack", None) => "memory on a stack".into(),
+        ("thread-local", None) => "thread-local memory".into(),
+        (_, Some(name)) => name,
+        _ => "memory of unknown origin".into(),
+    }
+}
+
+/// The finding in one line, without its id.
+pub fn summary(finding: &Finding) -> String {
+    let mut text = String::from(kind(finding.kind));
+    if let Some(what) = &finding.object {
+        text += &format!(" on {}", object(what));
+    }
+    let parts: Vec<String> = finding
+        .accesses
+        .iter()
+        .map(|a| format!("{} at {} in {}", access(a.kind), a.place(), a.function))
+        .collect();
+    if !parts.is_empty() {
+        text += &format!(": {}", parts.join(", "));
+    }
+    let places: Vec<String> = finding
+        .threads
+        .iter()
+        .filter_map(|t| t.stack.iter().find(|f| f.line > 0))
+        .map(|f| f.place())
+        .collect();
+    if !places.is_empty() {
+        text += &format!(" of {} threads at {}", finding.threads.len(), places.join(", "));
+    }
+    if let Some(frame) = finding
+        .ended_at
+        .as_ref()
+        .and_then(|p| p.stack.iter().find(|f| f.line > 0))
+    {
+        text += &format!(" in {} at {}", frame.function, frame.place());
+    }
+    if let Some(h) = &finding.harm
+        && finding.kind != FindingKind::Deadlock
+        && finding.kind != FindingKind::Hang
+    {
+        text += &format!("; {}: {}", harm(h.kind), h.detail);
+    }
+    text
+}
