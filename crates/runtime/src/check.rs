@@ -1,0 +1,279 @@
+//! Checks of detecting bodies.
+//!
+//! A detecting body compares a granule's cell with the module's context word and calls one of the
+//! thunks below (`preserve_all`: every register but `r11` is kept) when they differ. A thunk first tries
+//! the memo: if the cell is exactly what the present context met last time, and the granule has no
+//! history set, the new cell is known and stored in a dozen instructions. Else it saves what a call may
+//! change, the SSE registers included, and asks [`slow`].
+//! The memo belongs to the present context: {old cell, new cell} for reads, then for writes.
+
+use crate::held::Held;
+use crate::{granules, range, statements, targets};
+use alloc::vec::Vec;
+use core::arch::global_asm;
+
+/// What the slow path is for in this run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Use {
+    /// Nothing: detecting bodies are not entered.
+    Nothing,
+    /// Run 1.
+    Granules,
+    /// Run 2.
+    Statements,
+}
+
+/// A cell that never occurs, so that a memo with it never hits.
+pub const NEVER: u64 = u64::MAX;
+
+/// {old, new} for reads, {old, new} for writes.
+pub static MEMO: Held<[u64; 4]> = Held::new([NEVER, 0, NEVER, 0]);
+
+struct Check {
+    purpose: Use,
+    context: u32,
+    words: Vec<*mut u32>,
+}
+
+static CHECK: Held<Check> = Held::new(Check { purpose: Use::Nothing, context: 0, words: Vec::new() });
+
+/// Says what checks are for.
+pub fn start(purpose: Use) {
+    CHECK.get().purpose = purpose;
+}
+
+/// What checks are for.
+#[inline(always)]
+pub fn purpose() -> Use {
+    CHECK.get().purpose
+}
+
+/// The context that cells are compared with.
+#[inline(always)]
+pub fn context() -> u32 {
+    CHECK.get().context
+}
+
+/// A module's eight context words.
+pub fn module_added(words: *mut u32) {
+    let check = CHECK.get();
+    if !words.is_null() {
+        check.words.push(words);
+        fill(words, check.context);
+    }
+}
+
+/// Makes cells be compared with this context from now on.
+#[inline]
+pub fn set_context(context: u32) {
+    let check = CHECK.get();
+    check.context = context;
+    for &words in &check.words {
+        fill(words, context);
+    }
+}
+
+#[inline(always)]
+fn fill(words: *mut u32, context: u32) {
+    // SAFETY: a module's aligned block of eight words, used by the holder of the turn.
+    unsafe { words.cast::<[u32; 8]>().write([context; 8]) }
+}
+
+/// A check that found another context in the cell: `kind` is twice the size plus one for writes.
+unsafe extern "C" fn slow(address: u64, desc: u64, kind: u32, frame: u64) {
+    let (len, write) = (u64::from(kind >> 1), kind & 1 != 0);
+    match CHECK.get().purpose {
+        Use::Granules => granules::access(address, len, write, desc),
+        Use::Statements => statements::check(address, len, desc, frame),
+        Use::Nothing => {}
+    }
+}
+
+global_asm!(
+    ".pushsection .text.dh_check_slow,\"ax\",@progbits",
+    ".balign 16",
+    "dh_check_slow:",
+    "push rbp",
+    "mov rbp, rsp",
+    "push rax",
+    "push rcx",
+    "push rdx",
+    "push rsi",
+    "push rdi",
+    "push r8",
+    "push r9",
+    "push r10",
+    "sub rsp, 256",
+    "and rsp, -16",
+    "movaps [rsp], xmm0",
+    "movaps [rsp + 16], xmm1",
+    "movaps [rsp + 32], xmm2",
+    "movaps [rsp + 48], xmm3",
+    "movaps [rsp + 64], xmm4",
+    "movaps [rsp + 80], xmm5",
+    "movaps [rsp + 96], xmm6",
+    "movaps [rsp + 112], xmm7",
+    "movaps [rsp + 128], xmm8",
+    "movaps [rsp + 144], xmm9",
+    "movaps [rsp + 160], xmm10",
+    "movaps [rsp + 176], xmm11",
+    "movaps [rsp + 192], xmm12",
+    "movaps [rsp + 208], xmm13",
+    "movaps [rsp + 224], xmm14",
+    "movaps [rsp + 240], xmm15",
+    "mov edx, r11d",
+    "mov rcx, [rbp]",
+    "call {slow}",
+    "movaps xmm0, [rsp]",
+    "movaps xmm1, [rsp + 16]",
+    "movaps xmm2, [rsp + 32]",
+    "movaps xmm3, [rsp + 48]",
+    "movaps xmm4, [rsp + 64]",
+    "movaps xmm5, [rsp + 80]",
+    "movaps xmm6, [rsp + 96]",
+    "movaps xmm7, [rsp + 112]",
+    "movaps xmm8, [rsp + 128]",
+    "movaps xmm9, [rsp + 144]",
+    "movaps xmm10, [rsp + 160]",
+    "movaps xmm11, [rsp + 176]",
+    "movaps xmm12, [rsp + 192]",
+    "movaps xmm13, [rsp + 208]",
+    "movaps xmm14, [rsp + 224]",
+    "movaps xmm15, [rsp + 240]",
+    "lea rsp, [rbp - 64]",
+    "pop r10",
+    "pop r9",
+    "pop r8",
+    "pop rdi",
+    "pop rsi",
+    "pop rdx",
+    "pop rcx",
+    "pop rax",
+    "pop rbp",
+    "ret",
+    ".popsection",
+    slow = sym slow,
+);
+
+/// A thunk for accesses within one granule; those that cross its end go the slow way.
+macro_rules! thunk {
+    ($name:literal, $size:literal, $write:literal) => {
+        global_asm!(
+            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+            ".balign 32",
+            concat!(".globl ", $name),
+            concat!(".type ", $name, ",@function"),
+            concat!($name, ":"),
+            "push rax",
+            concat!("lea rax, [rdi + ", $size, " - 1]"),
+            "xor rax, rdi",
+            "cmp rax, 7",
+            "ja 2f",
+            "mov rax, rdi",
+            "and rax, -8",
+            "mov r11, gs:[rax]",
+            concat!("cmp r11, [rip + {memo} + 16 * ", $write, "]"),
+            "jne 2f",
+            "shr rax, 6",
+            "movabs r11, {side}",
+            "cmp byte ptr [r11 + rax], 0",
+            "jne 2f",
+            "mov rax, rdi",
+            "and rax, -8",
+            concat!("mov r11, [rip + {memo} + 16 * ", $write, " + 8]"),
+            "mov gs:[rax], r11",
+            "pop rax",
+            "ret",
+            "2:",
+            "pop rax",
+            concat!("mov r11d, 2 * ", $size, " + ", $write),
+            "jmp dh_check_slow",
+            ".popsection",
+            memo = sym MEMO,
+            side = const crate::shadow::SIDE,
+        );
+    };
+}
+
+thunk!("dh_check_r1", 1, 0);
+thunk!("dh_check_r2", 2, 0);
+thunk!("dh_check_r4", 4, 0);
+thunk!("dh_check_r8", 8, 0);
+thunk!("dh_check_w1", 1, 1);
+thunk!("dh_check_w2", 2, 1);
+thunk!("dh_check_w4", 4, 1);
+thunk!("dh_check_w8", 8, 1);
+
+/// A thunk for two whole granules.
+macro_rules! wide_thunk {
+    ($name:literal, $write:literal) => {
+        global_asm!(
+            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+            ".balign 32",
+            concat!(".globl ", $name),
+            concat!(".type ", $name, ",@function"),
+            concat!($name, ":"),
+            "test edi, 7",
+            "jne 3f",
+            "push rax",
+            "mov r11, gs:[rdi]",
+            concat!("cmp r11, [rip + {memo} + 16 * ", $write, "]"),
+            "jne 2f",
+            "cmp r11, gs:[rdi + 8]",
+            "jne 2f",
+            "movabs r11, {side}",
+            "mov rax, rdi",
+            "shr rax, 6",
+            "cmp byte ptr [r11 + rax], 0",
+            "jne 2f",
+            "lea rax, [rdi + 8]",
+            "shr rax, 6",
+            "cmp byte ptr [r11 + rax], 0",
+            "jne 2f",
+            concat!("mov r11, [rip + {memo} + 16 * ", $write, " + 8]"),
+            "mov gs:[rdi], r11",
+            "mov gs:[rdi + 8], r11",
+            "pop rax",
+            "ret",
+            "2:",
+            "pop rax",
+            "3:",
+            concat!("mov r11d, 32 + ", $write),
+            "jmp dh_check_slow",
+            ".popsection",
+            memo = sym MEMO,
+            side = const crate::shadow::SIDE,
+        );
+    };
+}
+
+wide_thunk!("dh_check_r16", 0);
+wide_thunk!("dh_check_w16", 1);
+
+/// A detecting body is about to read a range.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_range_r(address: u64, len: i64, desc: u64) {
+    match purpose() {
+        Use::Granules => range::granules::<false>(address, len, desc),
+        Use::Statements => statements::check(address, len.max(0) as u64, desc, crate::stack::callers_frame()),
+        Use::Nothing => {}
+    }
+}
+
+/// A detecting body is about to write a range.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_range_w(address: u64, len: i64, desc: u64) {
+    match purpose() {
+        Use::Granules => range::granules::<true>(address, len, desc),
+        Use::Statements => statements::check(address, len.max(0) as u64, desc, crate::stack::callers_frame()),
+        Use::Nothing => {}
+    }
+}
+
+/// A detecting body is about to read a C string, its end included.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_cstring_r(address: u64, desc: u64) {
+    let len = targets::string_len(address) as i64;
+    // SAFETY: as our caller.
+    unsafe { dh_range_r(address, len, desc) }
+}

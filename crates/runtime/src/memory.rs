@@ -1,0 +1,207 @@
+//! What an address belongs to: a heap block, a thread's stack, thread-local storage, or static data.
+
+use crate::held::Held;
+use crate::sys::sys;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ops::Range;
+use deadheat_model::ThreadId;
+use deadheat_wire::record::Memory;
+
+/// Where a thread's stack and thread-local storage lie.
+#[derive(Clone, Debug, Default)]
+struct Area {
+    /// From the lowest mapped byte to the control block.
+    stack: Range<u64>,
+    /// The thread pointer.
+    pointer: u64,
+    /// Whether the thread has not ended.
+    live: bool,
+}
+
+/// Areas by thread number.
+static AREAS: Held<Vec<Area>> = Held::new(Vec::new());
+
+/// Static thread-local storage is never taken to be larger than this.
+const STATIC_TLS: u64 = 64 << 10;
+
+/// A thread begins: notes its stack and forgets all accesses to it, since it may have been another's.
+/// Called on that thread.
+pub fn thread_started(thread: ThreadId) {
+    let areas = AREAS.get();
+    let (pointer, frame) = (crate::stack::thread_pointer(), crate::stack::frame_pointer());
+    let known = areas.iter().find(|a| !a.live && a.pointer == pointer).map(|a| a.stack.clone());
+    let stack = known.unwrap_or_else(|| {
+        let mapping = mapping(frame);
+        let end = if (mapping.start..mapping.end).contains(&pointer) { pointer } else { mapping.end };
+        mapping.start..end
+    });
+    let end = stack.end.max(if stack.contains(&(pointer - 1)) { pointer } else { 0 });
+    if areas.len() <= thread.index() {
+        areas.resize(thread.index() + 1, Area::default());
+    }
+    areas[thread.index()] = Area { stack: stack.start..end, pointer, live: true };
+    if thread != ThreadId::MAIN {
+        crate::observe::forget(stack.start, end - stack.start);
+    }
+}
+
+/// A thread ended; its stack may go to another.
+pub fn thread_ended(thread: ThreadId) {
+    if let Some(area) = AREAS.get().get_mut(thread.index()) {
+        area.live = false;
+    }
+}
+
+/// What an address belongs to.
+pub fn of(address: u64) -> Memory {
+    if let Some(block) = crate::heap::containing(address) {
+        return block;
+    }
+    let found = AREAS.get().iter().enumerate().rev().filter(|(_, a)| a.pointer != 0).find_map(|(n, area)| {
+        let thread = ThreadId(n as u32);
+        let local = address < area.pointer && area.pointer - address <= STATIC_TLS.min(local_size());
+        if local {
+            return Some(Memory::ThreadLocal { thread, offset: address.wrapping_sub(area.pointer) as i64 });
+        }
+        area.stack.contains(&address).then(|| Memory::Stack { thread, frames: enclosing(thread, area, address) })
+    });
+    found.unwrap_or(Memory::Static)
+}
+
+/// The frames of a thread that enclose an address of its stack, innermost first.
+fn enclosing(thread: ThreadId, area: &Area, address: u64) -> Vec<(u64, u64)> {
+    let mut frames = Vec::new();
+    let frame = crate::targets::frame_of(thread);
+    crate::stack::frames(frame, area.stack.start, area.stack.end, |frame, back| {
+        if frames.len() < 8 && frame + 16 > address {
+            frames.push((frame, back));
+        }
+    });
+    frames
+}
+
+/// Bytes of static thread-local storage of all loaded modules.
+fn local_size() -> u64 {
+    static SIZE: Held<u64> = Held::new(0);
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, sum: *mut libc::c_void) -> i32 {
+        // SAFETY: the loader gives a module's headers; `sum` is ours.
+        unsafe {
+            let info = &*info;
+            for n in 0..info.dlpi_phnum {
+                let header = &*info.dlpi_phdr.add(n as usize);
+                if header.p_type == libc::PT_TLS {
+                    *sum.cast::<u64>() += header.p_memsz.next_multiple_of(header.p_align.max(16)) + header.p_align;
+                }
+            }
+        }
+        0
+    }
+    let size = SIZE.get();
+    if *size == 0 {
+        // SAFETY: the call-back has the right shape.
+        unsafe { libc::dl_iterate_phdr(Some(add), (size as *mut u64).cast()) };
+    }
+    *size
+}
+
+/// The file that an address was loaded from, and the distance between its addresses and the file's.
+pub fn module_of(address: u64) -> (String, u64) {
+    struct Search {
+        address: u64,
+        found: Option<(String, u64)>,
+    }
+    unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _: usize, search: *mut libc::c_void) -> i32 {
+        // SAFETY: the loader gives a module's headers and name; `search` is ours.
+        unsafe {
+            let (info, search) = (&*info, &mut *search.cast::<Search>());
+            for n in 0..info.dlpi_phnum {
+                let header = &*info.dlpi_phdr.add(n as usize);
+                let start = info.dlpi_addr + header.p_vaddr;
+                if header.p_type == libc::PT_LOAD && (start..start + header.p_memsz).contains(&search.address) {
+                    let name = core::ffi::CStr::from_ptr(info.dlpi_name).to_string_lossy().into_owned();
+                    search.found = Some((name, info.dlpi_addr));
+                    return 1;
+                }
+            }
+        }
+        0
+    }
+    let mut search = Search { address, found: None };
+    // SAFETY: the call-back has the right shape and gets our search back.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    let (name, bias) = search.found.unwrap_or_default();
+    (if name.is_empty() { executable() } else { name }, bias)
+}
+
+/// Path of the executable.
+fn executable() -> String {
+    let mut path = [0u8; 4096];
+    // SAFETY: a path with its end and a buffer of ours.
+    let len = unsafe { sys!(libc::SYS_readlink, c"/proc/self/exe".as_ptr(), path.as_mut_ptr(), path.len()) };
+    String::from_utf8_lossy(&path[..len.clamp(0, 4096) as usize]).into_owned()
+}
+
+/// The mapping that holds an address, empty if none does.
+pub fn mapping(address: u64) -> Range<u64> {
+    let mut found = 0..0;
+    read_maps(|line| {
+        let Some((low, high)) = bounds(line) else { return true };
+        if (low..high).contains(&address) {
+            found = low..high;
+        }
+        found.is_empty()
+    });
+    found
+}
+
+/// Calls `line` with each line of `/proc/self/maps` until it says false.
+fn read_maps(mut line: impl FnMut(&[u8]) -> bool) {
+    // SAFETY: a path with its end, a buffer of ours, a descriptor of ours.
+    unsafe {
+        let file = sys!(libc::SYS_open, c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        if file < 0 {
+            return;
+        }
+        let mut buffer = [0u8; 4096];
+        let mut held = 0;
+        'all: loop {
+            let got = sys!(libc::SYS_read, file, buffer.as_mut_ptr().add(held), buffer.len() - held);
+            if got <= 0 {
+                break;
+            }
+            held += got as usize;
+            let mut start = 0;
+            while let Some(end) = buffer[start..held].iter().position(|&b| b == b'\n') {
+                if !line(&buffer[start..start + end]) {
+                    break 'all;
+                }
+                start += end + 1;
+            }
+            buffer.copy_within(start..held, 0);
+            held -= start;
+            if held == buffer.len() {
+                held = 0;
+            }
+        }
+        sys!(libc::SYS_close, file);
+    }
+}
+
+/// The two addresses at the start of a line of `/proc/self/maps`.
+fn bounds(line: &[u8]) -> Option<(u64, u64)> {
+    let text = core::str::from_utf8(line.get(..line.iter().position(|&b| b == b' ')?)?).ok()?;
+    let (low, high) = text.split_once('-')?;
+    Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
+}
+
+/// Up to 16 bytes of memory; fewer or none if they cannot be read.
+pub fn peek(address: u64, len: u64) -> Vec<u8> {
+    let mut bytes = alloc::vec![0u8; len.min(16) as usize];
+    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    let there = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
+    // SAFETY: the kernel checks the other side; ours is writable.
+    let got = unsafe { sys!(libc::SYS_process_vm_readv, crate::sys::getpid(), &raw const own, 1i32, &raw const there, 1i32, 0i32) };
+    bytes.truncate(got.max(0) as usize);
+    bytes
+}

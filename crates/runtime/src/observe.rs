@@ -1,0 +1,369 @@
+//! What the interceptors tell the detector. Called by the token holder, after the effect took place
+//! unless a function says otherwise; cheap when the mode does not need it.
+//!
+//! Run 1 keeps the hybrid clock and the running context, run 2 both clocks, confirmation the full clock;
+//! mere scheduling keeps nothing but the generations of objects.
+
+use crate::check::{self, Use};
+use crate::held::Held;
+use crate::objects::Objects;
+use crate::site::Site;
+use crate::{granules, heap, meeting, memory, range, shadow, site, stack, statements, targets, token, unordered};
+use alloc::vec::Vec;
+use deadheat_detect::{AtomicEvent, AtomicKind, HappensBefore, Keep, LockId};
+use deadheat_model::{LockMode, MemoryOrder, ObjectId, ObjectKind, SiteKind, ThreadId};
+use deadheat_wire::plan::{Mode, Plan};
+use deadheat_wire::record::{self, Notice, Record};
+
+/// What this run is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    Schedule,
+    Granules,
+    Statements,
+    Confirm,
+}
+
+/// Slots of the cache of lock numbers.
+const CACHE: usize = 256;
+
+struct Observer {
+    purpose: Purpose,
+    clocks: Option<HappensBefore>,
+    objects: Objects,
+    /// Lock numbers by (kind, address).
+    cache: [(ObjectKind, u64, LockId); CACHE],
+    back_edges: i64,
+}
+
+static OBSERVER: Held<Observer> = Held::new(Observer {
+    purpose: Purpose::Schedule,
+    clocks: None,
+    objects: Objects::new(),
+    cache: [(ObjectKind::Mutex, 0, LockId(0)); CACHE],
+    back_edges: i64::MAX,
+});
+
+/// The clocks, if this run keeps any.
+#[inline(always)]
+pub fn clocks() -> Option<&'static mut HappensBefore> {
+    OBSERVER.get().clocks.as_mut()
+}
+
+/// The plan is known; called once, single-threaded, before any other function here.
+pub fn start(plan: &Plan) {
+    let observer = OBSERVER.get();
+    observer.back_edges = if plan.back_edges == 0 { i64::MAX } else { plan.back_edges.into() };
+    range::start();
+    stack::start();
+    memory::thread_started(ThreadId::MAIN);
+    meeting::start(plan.stop_at_meeting);
+    match &plan.mode {
+        Mode::Schedule => {}
+        Mode::Granules { per_signature } => {
+            begin_detection(observer, Purpose::Granules, Keep::Hybrid);
+            granules::start(*per_signature);
+        }
+        Mode::Statements { granules, lock_words } => {
+            begin_detection(observer, Purpose::Statements, Keep::Both);
+            if let Some(clocks) = &mut observer.clocks {
+                clocks.know_lock_words(lock_words);
+            }
+            statements::start(granules);
+        }
+        Mode::Confirm(targets) => {
+            observer.purpose = Purpose::Confirm;
+            observer.clocks = Some(HappensBefore::new(Keep::Full));
+            if targets.unordered {
+                unordered::start();
+            }
+        }
+    }
+    site::register_executable();
+    site::set_budget(observer.back_edges);
+    site::attach_all();
+}
+
+fn begin_detection(observer: &mut Observer, purpose: Purpose, keep: Keep) {
+    if !shadow::start() {
+        crate::start::refuse("no room for shadow memory, see the record");
+    }
+    shadow::enter_thread();
+    observer.purpose = purpose;
+    observer.clocks = Some(HappensBefore::new(keep));
+    check::start(if purpose == Purpose::Granules { Use::Granules } else { Use::Statements });
+}
+
+/// The run ends: results are recorded now. Called once, by the holder, also from a crash.
+pub fn finish() {
+    match OBSERVER.get().purpose {
+        Purpose::Schedule => {}
+        Purpose::Granules => granules::finish(),
+        Purpose::Statements => statements::finish(),
+        Purpose::Confirm => meeting::finish(),
+    }
+    let cuts = [("heap blocks not kept", heap::dropped()), ("target accesses not kept", unordered::dropped())];
+    for (what, count) in cuts {
+        if count > 0 {
+            crate::report::write(&Record::Notice(Notice::Cut { what: what.into(), count }));
+        }
+    }
+    if let Some(clocks) = clocks() {
+        let count = clocks.atomics_cut() + clocks.contexts().cut;
+        if count > 0 {
+            crate::report::write(&Record::Notice(Notice::Cut { what: "moments told apart".into(), count }));
+        }
+    }
+}
+
+/// In the child of a fork: only `t` lives on.
+pub fn forked(t: ThreadId) {
+    refresh(t);
+}
+
+/// `parent` has created `child`.
+pub fn thread_created(parent: ThreadId, child: ThreadId) {
+    meeting::event(parent);
+    if let Some(clocks) = clocks() {
+        granules::not_alone();
+        clocks.created(parent, child);
+        refresh(parent);
+    }
+}
+
+/// `t` starts to run user code. Called on that thread.
+pub fn thread_started(t: ThreadId) {
+    if OBSERVER.get().purpose != Purpose::Schedule {
+        if check::purpose() != Use::Nothing {
+            shadow::enter_thread();
+        }
+        memory::thread_started(t);
+    }
+    switched(t);
+}
+
+/// `t` ran its last user code.
+pub fn thread_ended(t: ThreadId) {
+    meeting::event(t);
+    memory::thread_ended(t);
+    if let Some(clocks) = clocks() {
+        clocks.ended(t);
+    }
+}
+
+/// `t` has joined `child`.
+pub fn thread_joined(t: ThreadId, child: ThreadId) {
+    if let Some(clocks) = clocks() {
+        clocks.joined(t, child);
+        refresh(t);
+    }
+}
+
+fn lock_id(clocks: &mut HappensBefore, kind: ObjectKind, addr: u64) -> LockId {
+    let observer = OBSERVER.get();
+    let slot = &mut observer.cache[(addr >> 3 ^ addr >> 11) as usize % CACHE];
+    if (slot.0, slot.1) == (kind, addr) {
+        return slot.2;
+    }
+    let id = clocks.lock(kind, observer.objects.at(addr));
+    *slot = (kind, addr, id);
+    id
+}
+
+/// `t` took the lock at `addr`.
+pub fn acquired(t: ThreadId, kind: ObjectKind, addr: u64, mode: LockMode) {
+    if let Some(clocks) = clocks() {
+        meeting::event(t);
+        let lock = lock_id(clocks, kind, addr);
+        clocks.acquired(t, lock, mode);
+        refresh(t);
+    }
+}
+
+/// `t` is about to give the lock at `addr` back.
+pub fn released(t: ThreadId, kind: ObjectKind, addr: u64, mode: LockMode) {
+    if let Some(clocks) = clocks() {
+        meeting::event(t);
+        let lock = lock_id(clocks, kind, addr);
+        clocks.released(t, lock, mode);
+        refresh(t);
+    }
+}
+
+/// An edge's key; kinds share addresses.
+fn key(kind: ObjectKind, addr: u64) -> u64 {
+    addr ^ (kind as u64) << 56
+}
+
+/// What `t` did so far happens before whoever acquires this edge later.
+pub fn release_edge(t: ThreadId, kind: ObjectKind, addr: u64) {
+    if let Some(clocks) = clocks() {
+        meeting::event(t);
+        clocks.release_edge(t, key(kind, addr));
+        refresh(t);
+    }
+}
+
+/// All that released this edge before happens before what `t` does next.
+pub fn acquire_edge(t: ThreadId, kind: ObjectKind, addr: u64) {
+    if let Some(clocks) = clocks() {
+        clocks.acquire_edge(t, key(kind, addr));
+        refresh(t);
+    }
+}
+
+/// Synchronisation objects within `addr..addr + len` are gone.
+pub fn destroyed(addr: u64, len: u64) {
+    const KINDS: [ObjectKind; 8] = [
+        ObjectKind::Mutex,
+        ObjectKind::RwLock,
+        ObjectKind::SpinLock,
+        ObjectKind::Condition,
+        ObjectKind::Barrier,
+        ObjectKind::Semaphore,
+        ObjectKind::Once,
+        ObjectKind::Futex,
+    ];
+    let observer = OBSERVER.get();
+    let (clocks, cache) = (&mut observer.clocks, &mut observer.cache);
+    observer.objects.destroyed(addr, len, |object| {
+        if let Some(clocks) = clocks {
+            for kind in KINDS {
+                clocks.lock_destroyed(kind, object);
+                clocks.edge_forgotten(key(kind, object.address));
+            }
+        }
+        cache.iter_mut().filter(|slot| slot.1 == object.address).for_each(|slot| slot.1 = 0);
+    });
+}
+
+/// `to` holds the token now.
+pub fn switched(to: ThreadId) {
+    refill();
+    refresh(to);
+}
+
+/// Back edges counted so far.
+pub fn back_edges() -> u64 {
+    refill();
+    site::back_edges()
+}
+
+/// Accesses at target sites so far.
+pub fn target_hits() -> u64 {
+    targets::hits()
+}
+
+/// Gives the running thread its back edges.
+pub fn refill() {
+    site::set_budget(OBSERVER.get().back_edges);
+}
+
+/// The running thread's moment changed.
+#[inline]
+fn refresh(t: ThreadId) {
+    match OBSERVER.get().purpose {
+        Purpose::Granules => granules::refresh(t),
+        Purpose::Statements => statements::refresh(t),
+        Purpose::Schedule | Purpose::Confirm => {}
+    }
+}
+
+/// The program got a heap block.
+pub fn allocated(ptr: u64, size: u64) {
+    match OBSERVER.get().purpose {
+        Purpose::Schedule => {}
+        Purpose::Granules => shadow::clear(ptr, size),
+        Purpose::Statements => statements::allocated(ptr, size),
+        Purpose::Confirm => {
+            unordered::forget(ptr, size);
+            heap::allocated(token::current(), ptr, size);
+        }
+    }
+}
+
+/// The program is about to give a heap block back.
+pub fn before_free(ptr: u64) {
+    let len = heap::usable(ptr);
+    destroyed(ptr, len);
+    if let Some(clocks) = clocks() {
+        clocks.forgotten(ptr, len);
+    }
+    heap::freed(ptr);
+}
+
+/// Memory was mapped.
+pub fn mapped(addr: u64, len: u64) {
+    forget(addr, len);
+}
+
+/// Memory was unmapped.
+pub fn unmapped(addr: u64, len: u64) {
+    destroyed(addr, len);
+    if let Some(clocks) = clocks() {
+        clocks.forgotten(addr, len);
+    }
+    forget(addr, len);
+}
+
+/// The memory is another object's from now on: its accesses are forgotten.
+pub fn forget(addr: u64, len: u64) {
+    match OBSERVER.get().purpose {
+        Purpose::Schedule => {}
+        Purpose::Granules => shadow::clear(addr, len),
+        Purpose::Statements => statements::forget(addr, len),
+        Purpose::Confirm => unordered::forget(addr, len),
+    }
+}
+
+/// The object at an address in its present generation.
+pub fn object(addr: u64) -> ObjectId {
+    OBSERVER.get().objects.at(addr)
+}
+
+/// A stand-alone fence.
+pub fn fence(t: ThreadId, order: MemoryOrder) {
+    if let Some(clocks) = clocks() {
+        clocks.fence(t, order);
+        refresh(t);
+    }
+}
+
+/// An atomic operation is made now (a compare-exchange: was made just before). `before` is the value
+/// that it finds.
+pub fn atomic(t: ThreadId, site: &Site, address: u64, len: u64, before: u64, success: bool) {
+    let Some(clocks) = clocks() else { return };
+    let kind = match site.kind {
+        SiteKind::AtomicLoad => AtomicKind::Load,
+        SiteKind::AtomicStore => AtomicKind::Store,
+        SiteKind::AtomicCompareExchange => AtomicKind::CompareExchange { success, failure: site.failure_order },
+        _ => AtomicKind::Update,
+    };
+    let before = (len <= 8).then_some(before);
+    let event = AtomicEvent { address, size: len as u32, kind, order: site.order, before };
+    let context = clocks.atomic_begin(t, event);
+    match OBSERVER.get().purpose {
+        Purpose::Granules => granules::atomic(context, &event, u64::from(site.id.index)),
+        Purpose::Statements => statements::atomic(t, context, site, &event),
+        Purpose::Confirm if site.target => targets::made(t, site, success),
+        Purpose::Schedule | Purpose::Confirm => {}
+    }
+    // The access itself lies between what the operation acquires and what it gives.
+    if let Some(clocks) = crate::observe::clocks() {
+        clocks.atomic_end(t, event);
+    }
+    refresh(t);
+}
+
+/// The locks that a thread holds.
+pub fn held(t: ThreadId) -> Vec<record::Held> {
+    let Some(clocks) = clocks() else { return Vec::new() };
+    clocks
+        .held(t)
+        .iter()
+        .filter_map(|h| {
+            let (kind, object) = clocks.lock_object(h.lock)?;
+            Some(record::Held { kind, object, mode: h.mode })
+        })
+        .collect()
+}

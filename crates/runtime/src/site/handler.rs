@@ -1,0 +1,93 @@
+//! The register-preserving way from a stub into the runtime.
+//!
+//! A stub calls `dh_site_entry` with address, length and site in `rdi`, `rsi`, `rdx` (saved by the
+//! stub). It saves every other register that a call may change, the SSE registers included: the
+//! runtime is compiled for baseline x86-64 and calls nothing of libc from here, so the upper halves of
+//! vector registers stay as they are. The frame pointer is the program's, which gives the stack.
+
+use super::Site;
+use core::arch::global_asm;
+
+global_asm!(
+    ".pushsection .text.dh_site_entry,\"ax\",@progbits",
+    ".globl dh_site_entry",
+    ".hidden dh_site_entry",
+    ".type dh_site_entry,@function",
+    ".balign 16",
+    "dh_site_entry:",
+    "push rax",
+    "push rcx",
+    "push r8",
+    "push r9",
+    "push r10",
+    "push r11",
+    "push rbx",
+    "mov rbx, rsp",
+    "mov rcx, rbp",
+    "sub rsp, 256",
+    "and rsp, -16",
+    "movaps [rsp], xmm0",
+    "movaps [rsp + 16], xmm1",
+    "movaps [rsp + 32], xmm2",
+    "movaps [rsp + 48], xmm3",
+    "movaps [rsp + 64], xmm4",
+    "movaps [rsp + 80], xmm5",
+    "movaps [rsp + 96], xmm6",
+    "movaps [rsp + 112], xmm7",
+    "movaps [rsp + 128], xmm8",
+    "movaps [rsp + 144], xmm9",
+    "movaps [rsp + 160], xmm10",
+    "movaps [rsp + 176], xmm11",
+    "movaps [rsp + 192], xmm12",
+    "movaps [rsp + 208], xmm13",
+    "movaps [rsp + 224], xmm14",
+    "movaps [rsp + 240], xmm15",
+    "call {handler}",
+    "movaps xmm0, [rsp]",
+    "movaps xmm1, [rsp + 16]",
+    "movaps xmm2, [rsp + 32]",
+    "movaps xmm3, [rsp + 48]",
+    "movaps xmm4, [rsp + 64]",
+    "movaps xmm5, [rsp + 80]",
+    "movaps xmm6, [rsp + 96]",
+    "movaps xmm7, [rsp + 112]",
+    "movaps xmm8, [rsp + 128]",
+    "movaps xmm9, [rsp + 144]",
+    "movaps xmm10, [rsp + 160]",
+    "movaps xmm11, [rsp + 176]",
+    "movaps xmm12, [rsp + 192]",
+    "movaps xmm13, [rsp + 208]",
+    "movaps xmm14, [rsp + 224]",
+    "movaps xmm15, [rsp + 240]",
+    "mov rsp, rbx",
+    "pop rbx",
+    "pop r11",
+    "pop r10",
+    "pop r9",
+    "pop r8",
+    "pop rcx",
+    "pop rax",
+    "ret",
+    ".size dh_site_entry, . - dh_site_entry",
+    ".popsection",
+    handler = sym dispatch,
+);
+
+unsafe extern "C" {
+    fn dh_site_entry();
+}
+
+/// Address of the entry that stubs call.
+pub fn entry() -> u64 {
+    dh_site_entry as *const () as u64
+}
+
+/// Called for each execution of a site that is switched on.
+///
+/// # Safety
+/// `site` points to a [`Site`] that lives as long as the process; called by `dh_site_entry` only.
+unsafe extern "C" fn dispatch(address: u64, len: u64, site: *const Site, frame: u64) {
+    // SAFETY: stubs are made with the address of a leaked `Site`.
+    let site = unsafe { &*site };
+    crate::targets::at_site(site, address, len, frame);
+}

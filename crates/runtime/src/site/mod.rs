@@ -1,0 +1,265 @@
+//! Sites: the modules that have them, and switching them on.
+//!
+//! Each linked module (the executable, each shared library built with deadheat) announces its tables
+//! from its earliest constructor. A site's name in a run is (module in order of registration, row of its
+//! descriptor). The executable registers first. A module loaded later is switched on when it registers,
+//! before any of its code but that constructor ran.
+
+mod decode;
+mod group;
+mod handler;
+mod near;
+mod patch;
+mod stub;
+
+pub use group::parts as group;
+
+use crate::held::Held;
+use alloc::vec::Vec;
+use core::arch::{asm, global_asm};
+use core::ops::Range;
+use deadheat_model::{MemoryOrder, SiteId, SiteKind};
+use deadheat_wire::object::{PATCH_SIZE, SITE_SIZE, SiteDesc};
+use deadheat_wire::plan::{Mode, Targets};
+use deadheat_wire::record::{self, Notice, Record};
+
+/// What a module hands over (`dh_register_module`), laid out as in its module object.
+#[repr(C)]
+pub struct ModuleTables {
+    version: u32,
+    pad: u32,
+    descs: [u64; 2],
+    sites: [u64; 2],
+    variants: [u64; 2],
+    units: [u64; 2],
+    context: *mut u32,
+    budget: *mut i64,
+    own: u64,
+}
+
+/// A site that is switched on, or about to be.
+#[derive(Clone, Copy, Debug)]
+pub struct Site {
+    /// Its name.
+    pub id: SiteId,
+    /// Address of its NOP.
+    pub nop: u64,
+    /// What the statement does.
+    pub kind: SiteKind,
+    /// `FLAG_*` of the object format.
+    pub flags: u8,
+    /// Memory order, for atomics.
+    pub order: MemoryOrder,
+    /// Order of a compare-exchange that fails.
+    pub failure_order: MemoryOrder,
+    /// Bytes touched, 0 when dynamic.
+    pub size: u32,
+    /// Whether the plan names it.
+    pub target: bool,
+}
+
+/// A registered module.
+pub struct Module {
+    number: u16,
+    descs: Range<u64>,
+    sites: Range<u64>,
+    variants: Range<u64>,
+    context: *mut u32,
+    budget: *mut i64,
+    own: u64,
+    attached: bool,
+    /// Patch rows as (descriptor's index, NOP), ascending; made when first asked for.
+    nops: Vec<(u32, u64)>,
+}
+
+struct Registry {
+    modules: Vec<Module>,
+    /// Program's back edges so far, as far as the budgets were read.
+    back_edges: u64,
+    budget: i64,
+}
+
+static REGISTRY: Held<Registry> = Held::new(Registry { modules: Vec::new(), back_edges: 0, budget: i64::MAX });
+
+/// Announces a module's tables.
+///
+/// # Safety
+/// `tables` describes sections of a loaded module that stays loaded.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dh_register_module(tables: *const ModuleTables) {
+    // A plain run is decided upon before any constructor runs, so it needs no modules.
+    if crate::start::mode().is_some() {
+        // SAFETY: as the caller promises.
+        register(unsafe { &*tables });
+        attach_all();
+    }
+}
+
+global_asm!(
+    ".pushsection .data.rel.ro.dh_executable,\"aw\",@progbits",
+    ".balign 8",
+    ".weak __start_dh_descs, __stop_dh_descs, __start_dh_sites, __stop_dh_sites",
+    ".weak __start_dh_variants, __stop_dh_variants, __start_dh_units, __stop_dh_units",
+    ".weak dh_ctx, dh_budget, __ehdr_start",
+    ".hidden __start_dh_descs, __stop_dh_descs, __start_dh_sites, __stop_dh_sites",
+    ".hidden __start_dh_variants, __stop_dh_variants, __start_dh_units, __stop_dh_units",
+    ".hidden dh_ctx, dh_budget, __ehdr_start",
+    "dh_executable:",
+    ".long {version}, 0",
+    ".quad __start_dh_descs, __stop_dh_descs, __start_dh_sites, __stop_dh_sites",
+    ".quad __start_dh_variants, __stop_dh_variants, __start_dh_units, __stop_dh_units",
+    ".quad dh_ctx, dh_budget, __ehdr_start",
+    ".popsection",
+    version = const deadheat_wire::VERSION,
+);
+
+/// Registers the executable, ahead of the libraries, whose constructors run before its own.
+pub fn register_executable() {
+    let tables: *const ModuleTables;
+    // SAFETY: the address of the table above, which lies in the executable as the runtime does.
+    unsafe {
+        asm!("lea {}, [rip + dh_executable]", out(reg) tables, options(nomem, nostack, preserves_flags));
+        register(&*tables);
+    }
+}
+
+fn register(tables: &ModuleTables) {
+    if tables.version != deadheat_wire::VERSION {
+        return;
+    }
+    let range = |r: [u64; 2]| if r[0] == 0 { 0..0 } else { r[0]..r[1].max(r[0]) };
+    let registry = REGISTRY.get();
+    if registry.modules.iter().any(|m| m.own == tables.own) {
+        return;
+    }
+    let number = registry.modules.len() as u16;
+    registry.modules.push(Module {
+        number,
+        descs: range(tables.descs),
+        sites: range(tables.sites),
+        variants: range(tables.variants),
+        context: tables.context,
+        budget: tables.budget,
+        own: tables.own,
+        attached: false,
+        nops: Vec::new(),
+    });
+}
+
+/// Switches on what the plan wants in every module that is not yet; called by start-up once the plan
+/// is read, and for modules that come later.
+pub fn attach_all() {
+    let Some(mode) = crate::start::mode() else { return };
+    let registry = REGISTRY.get();
+    for module in &mut registry.modules {
+        if !module.attached {
+            module.attached = true;
+            attach(module, mode);
+        }
+    }
+}
+
+fn attach(module: &mut Module, mode: &Mode) {
+    crate::report::write(&Record::Module(module.record()));
+    let outcome = match mode {
+        Mode::Granules { .. } | Mode::Statements { .. } => patch::variants(module),
+        Mode::Confirm(targets) => {
+            let number = module.number;
+            patch::sites(module, |index, kind| wanted(targets, SiteId { module: number, index }, kind))
+        }
+        Mode::Schedule => patch::sites(module, |_, kind| synchronises(kind).then_some(false)),
+    };
+    for site in &outcome.failed {
+        crate::report::write(&Record::Notice(Notice::NotPatched { site: site.id }));
+    }
+    if outcome.skipped > 0 {
+        crate::report::write(&Record::Notice(Notice::Cut {
+            what: "sites or functions that could not be switched on".into(),
+            count: outcome.skipped as u64,
+        }));
+    }
+    if !module.budget.is_null() {
+        // SAFETY: the module's own word.
+        unsafe { module.budget.write(REGISTRY.get().budget) };
+    }
+    crate::check::module_added(module.context);
+}
+
+/// Whether a site is switched on under these targets, and whether as a target.
+fn wanted(targets: &Targets, id: SiteId, kind: SiteKind) -> Option<bool> {
+    if targets.first.contains(&id) || targets.second.contains(&id) {
+        return Some(true);
+    }
+    (targets.atomics && synchronises(kind)).then_some(false)
+}
+
+/// Kinds that happens-before or the scheduler's liveness needs.
+fn synchronises(kind: SiteKind) -> bool {
+    kind.is_atomic() || matches!(kind, SiteKind::Fence | SiteKind::BackEdge | SiteKind::CompareExchangeResult)
+}
+
+impl Module {
+    /// The site of the descriptor at this address, its NOP unknown.
+    fn site(&self, desc: u64) -> Option<Site> {
+        if !self.descs.contains(&desc) {
+            return None;
+        }
+        // SAFETY: a whole row of the module's table.
+        let row = unsafe { core::slice::from_raw_parts(desc as *const u8, SITE_SIZE) };
+        let d = SiteDesc::decode(row)?;
+        let index = ((desc - self.descs.start) / SITE_SIZE as u64) as u32;
+        Some(Site {
+            id: SiteId { module: self.number, index },
+            nop: 0,
+            kind: d.kind,
+            flags: d.flags,
+            order: d.order,
+            failure_order: d.failure_order,
+            size: d.size,
+            target: false,
+        })
+    }
+
+    fn record(&self) -> record::Module {
+        let (path, bias) = crate::memory::module_of(self.own);
+        record::Module { path, bias, sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32 }
+    }
+}
+
+/// The site of a descriptor row in any module.
+pub fn of_desc(desc: u64) -> Option<Site> {
+    REGISTRY.get().modules.iter().find(|m| m.descs.contains(&desc))?.site(desc)
+}
+
+/// Address of a NOP of this site in the plain body, 0 if it has none.
+pub fn nop_of(id: SiteId) -> u64 {
+    let Some(module) = REGISTRY.get().modules.get_mut(id.module as usize) else { return 0 };
+    if module.nops.is_empty() {
+        for row in module.sites.clone().step_by(PATCH_SIZE) {
+            let (nop, desc) = (patch::relative(row), patch::relative(row + 4));
+            module.nops.push((((desc - module.descs.start) / SITE_SIZE as u64) as u32, nop));
+        }
+        module.nops.sort_unstable();
+    }
+    let at = module.nops.partition_point(|&(i, _)| i < id.index);
+    module.nops.get(at).filter(|n| n.0 == id.index).map_or(0, |n| n.1)
+}
+
+/// Gives every module this many back edges until the next call into the runtime.
+pub fn set_budget(budget: i64) {
+    let registry = REGISTRY.get();
+    let before = registry.budget;
+    for module in registry.modules.iter().filter(|m| !m.budget.is_null()) {
+        // SAFETY: the module's own word; only the holder of the turn counts it down.
+        unsafe {
+            registry.back_edges += before.saturating_sub(module.budget.read()).max(0) as u64;
+            module.budget.write(budget);
+        }
+    }
+    registry.budget = budget;
+}
+
+/// Back edges counted up to the last [`set_budget`].
+pub fn back_edges() -> u64 {
+    REGISTRY.get().back_edges
+}

@@ -1,0 +1,238 @@
+//! Phase 1, run 2: which statements touch the flagged granules.
+//!
+//! The same execution again. The context word is 0 and so is every cell but those of flagged granules, so
+//! only they reach the slow path; there the check is taken apart into its statements (a group stands for
+//! several) and their exact bytes, which the detector pairs up. Only blocks of the heap that hold a flagged
+//! granule are kept.
+
+use crate::held::Held;
+use crate::shadow::{self, HAS_SETS, cell, side};
+use crate::site::{self, Site};
+use crate::{heap, memory, observe, range, stack, stacks, token};
+use alloc::vec::Vec;
+use deadheat_detect::{AccessFlags, AtomicEvent, Lockset, News, Side, Statements};
+use deadheat_model::{Access, ByteRange, SiteId, SiteKind, ThreadId};
+use deadheat_wire::object::FLAG_INEXACT;
+use deadheat_wire::record::{Held as HeldLock, Memory, Notice, Pair, Record, Witness};
+
+/// What is kept of the moment of an access.
+#[derive(Clone, Copy)]
+struct Moment {
+    kind: SiteKind,
+    bytes: ByteRange,
+    stack: u32,
+    before: [u8; 16],
+    /// How many of those are known.
+    known: u8,
+}
+
+/// A statement as the detector numbers it.
+#[derive(Clone, Copy)]
+struct Statement {
+    id: SiteId,
+    kind: SiteKind,
+    flags: AccessFlags,
+}
+
+/// Slots of the cache of decoded descriptors.
+const CACHE: usize = 1024;
+
+struct Run {
+    detector: Option<Statements<Moment>>,
+    /// Memory of each pair, as of when it was found.
+    memories: Vec<Memory>,
+    cache: Vec<(u64, Option<Site>)>,
+}
+
+static RUN: Held<Run> = Held::new(Run { detector: None, memories: Vec::new(), cache: Vec::new() });
+
+/// Starts run 2 on these granules.
+pub fn start(granules: &[u64]) {
+    let run = RUN.get();
+    run.detector = Some(Statements::new(granules));
+    run.cache.resize(CACHE, (0, None));
+    for &granule in granules {
+        if !shadow::covered(granule, 8).is_empty() {
+            // SAFETY: the granule has a shadow.
+            unsafe {
+                *cell(granule) = 1 << 32 | 1;
+                *side(granule) = HAS_SETS;
+            }
+        }
+    }
+}
+
+/// The site of a descriptor.
+fn decode(run: &mut Run, desc: u64) -> Option<Site> {
+    let slot = &mut run.cache[(desc / 8) as usize % CACHE];
+    if slot.0 != desc {
+        *slot = (desc, site::of_desc(desc));
+    }
+    slot.1
+}
+
+/// A detecting body's check of bytes some of which lie in a flagged granule.
+pub fn check(address: u64, len: u64, desc: u64, frame: u64) {
+    if !token::running() || shadow::covered(address, len).is_empty() {
+        return;
+    }
+    let mut hit = Vec::new();
+    range::flagged(address, len, |granule| hit.push(granule));
+    if hit.is_empty() {
+        return;
+    }
+    let run = RUN.get();
+    let Some(whole) = decode(run, desc) else { return };
+    if whole.kind != SiteKind::Group {
+        let bytes = ByteRange { start: address, len };
+        for granule in hit {
+            record(run, &whole, 0, granule, mask(bytes, granule), bytes, frame);
+        }
+        return;
+    }
+    for part in site::group(desc) {
+        let Some(site) = decode(run, part.desc) else { continue };
+        for &granule in &hit {
+            let (mask, bytes) = part.touches(address, len, granule);
+            if mask != 0 {
+                record(run, &site, whole.flags, granule, mask, bytes, frame);
+            }
+        }
+    }
+}
+
+/// The bytes of a granule that lie in a range.
+pub fn mask(bytes: ByteRange, granule: u64) -> u8 {
+    (0..8).filter(|n| (granule + n).wrapping_sub(bytes.start) < bytes.len).fold(0, |mask, n| mask | 1 << n)
+}
+
+fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: ByteRange, frame: u64) {
+    let Some(clocks) = observe::clocks() else { return };
+    let thread = token::current();
+    let context = clocks.context(thread, false);
+    let flags = AccessFlags {
+        write: site.kind.writes(),
+        atomic: false,
+        inexact: (site.flags | extra) & FLAG_INEXACT != 0,
+    };
+    let statement = Statement { id: site.id, kind: site.kind, flags };
+    note(run, statement, thread, context, granule, mask, bytes, frame);
+}
+
+/// The running thread's atomic operation.
+pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) {
+    let run = RUN.get();
+    let flags = AccessFlags { write: event.writes(), atomic: true, inexact: false };
+    let kind = match site.kind {
+        SiteKind::AtomicCompareExchange if !event.writes() => SiteKind::AtomicLoad,
+        kind => kind,
+    };
+    let statement = Statement { id: site.id, kind, flags };
+    let bytes = ByteRange { start: event.address, len: event.size.into() };
+    let frame = token::thread(thread).map_or(0, |t| t.frame.frame);
+    for (granule, mask) in event.parts() {
+        // SAFETY: read only where there is a shadow.
+        if !shadow::covered(granule, 8).is_empty() && unsafe { *cell(granule) } != 0 {
+            note(run, statement, thread, context, granule, mask, bytes, frame);
+        }
+    }
+}
+
+#[allow(clippy::too_many_arguments)]
+fn note(
+    run: &mut Run,
+    statement: Statement,
+    thread: ThreadId,
+    context: u32,
+    granule: u64,
+    mask: u8,
+    bytes: ByteRange,
+    frame: u64,
+) {
+    let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else { return };
+    let number = u64::from(statement.id.module) << 32 | u64::from(statement.id.index);
+    let moment = || {
+        let before = memory::peek(bytes.start, bytes.len);
+        let mut kept = [0; 16];
+        kept[..before.len()].copy_from_slice(&before);
+        Moment {
+            kind: statement.kind,
+            bytes,
+            stack: stacks::number(site::nop_of(statement.id), frame, stack::bounds(frame)),
+            before: kept,
+            known: before.len() as u8,
+        }
+    };
+    let news = detector.record(clocks, thread, number, granule, mask, statement.flags, context, moment);
+    for &News { pair, .. } in news {
+        let low = granule + u64::from(mask.trailing_zeros());
+        if run.memories.len() <= pair {
+            run.memories.resize(pair + 1, Memory::Static);
+        }
+        run.memories[pair] = memory::of(low);
+    }
+}
+
+/// The running thread's moment changed: nothing is compared with it.
+pub fn refresh(_thread: ThreadId) {}
+
+/// The program got a block: what its granules held before is another object's.
+pub fn allocated(start: u64, size: u64) {
+    let mut any = false;
+    range::flagged(start, size, |_| any = true);
+    if any {
+        heap::allocated(token::current(), start, size);
+        forget(start, size);
+    }
+}
+
+/// The bytes are another object's from now on.
+pub fn forget(start: u64, len: u64) {
+    if let Some(detector) = &mut RUN.get().detector {
+        detector.forgotten(start, len);
+    }
+}
+
+/// The run ends: records the pairs.
+pub fn finish() {
+    let run = RUN.get();
+    let Some(detector) = &run.detector else { return };
+    for (n, pair) in detector.pairs().iter().enumerate() {
+        crate::report::write(&Record::Pair(Pair {
+            first: witness(&pair.first),
+            second: witness(&pair.second),
+            precise: pair.precise,
+            memory: run.memories.get(n).cloned().unwrap_or(Memory::Static),
+            count: pair.count,
+        }));
+    }
+    for (what, count) in [("accesses not kept", detector.cut), ("pairs not told apart", detector.pairs_cut)] {
+        if count > 0 {
+            crate::report::write(&Record::Notice(Notice::Cut { what: what.into(), count }));
+        }
+    }
+}
+
+fn witness(side: &Side<Moment>) -> Witness {
+    let Moment { kind, bytes, stack, before, known } = side.witness;
+    let site = SiteId { module: (side.site >> 32) as u16, index: side.site as u32 };
+    Witness {
+        access: Access { thread: side.thread, site, kind, bytes },
+        stack: stacks::get(stack),
+        held: locks(side.lockset),
+        before: before[..known as usize].to_vec(),
+    }
+}
+
+/// The locks of a lockset.
+pub fn locks(lockset: Lockset) -> Vec<HeldLock> {
+    let Some(clocks) = observe::clocks() else { return Vec::new() };
+    clocks
+        .locksets()
+        .locks(lockset)
+        .filter_map(|(lock, mode)| {
+            let (kind, object) = clocks.lock_object(lock)?;
+            Some(HeldLock { kind, object, mode })
+        })
+        .collect()
+}

@@ -1,0 +1,242 @@
+//! What happens when a thread comes to a site that is switched on, and the atomics of detecting bodies.
+//!
+//! A target of phase 2 asks the scheduler, which may make the thread wait there for another ([`meeting`]);
+//! an atomic operation is a scheduling point, a place to notice spin loops, and an event of happens-before.
+//! The order is: the scheduler lets the thread go on, then the event takes effect, then the program's own
+//! instruction runs; no other thread runs in between. What a compare-exchange did is known only afterwards,
+//! so its event waits for its result site.
+//!
+//! [`meeting`]: crate::meeting
+
+use crate::held::Held;
+use crate::site::{self, Site};
+use crate::spin::Spin;
+use crate::{meeting, observe, tls, token, unordered};
+use alloc::vec::Vec;
+use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
+use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
+
+/// Where a thread is, or was last, at a site.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// What it does there.
+    pub access: Access,
+    /// Address of the site.
+    pub nop: u64,
+    /// Its frame pointer.
+    pub frame: u64,
+    /// What may be read of its stack.
+    pub bounds: (u64, u64),
+}
+
+#[derive(Clone, Copy, Default)]
+struct State {
+    place: Option<Place>,
+    spin: Spin,
+    /// A compare-exchange whose result is not known, and the value before it.
+    exchange: Option<(Site, u64, u64)>,
+}
+
+struct Targets {
+    threads: Vec<State>,
+    hits: u64,
+}
+
+static TARGETS: Held<Targets> = Held::new(Targets { threads: Vec::new(), hits: 0 });
+
+fn state(thread: ThreadId) -> &'static mut State {
+    let threads = &mut TARGETS.get().threads;
+    if threads.len() <= thread.index() {
+        threads.resize(thread.index() + 1, State::default());
+    }
+    &mut threads[thread.index()]
+}
+
+/// Accesses at target sites so far.
+pub fn hits() -> u64 {
+    TARGETS.get().hits
+}
+
+/// Where the thread is at a site.
+pub fn place(thread: ThreadId) -> Option<Place> {
+    state(thread).place
+}
+
+/// The innermost frame that is known of a thread's code.
+pub fn frame_of(thread: ThreadId) -> u64 {
+    token::thread(thread).map_or(0, |t| t.frame.frame)
+}
+
+/// Two threads at target sites met: called by the scheduler before either goes on.
+pub fn met(met: &deadheat_schedule::Met, step: u64) {
+    meeting::met(met, step);
+}
+
+/// The running thread comes to a site that is switched on.
+pub fn at_site(site: &Site, address: u64, len: u64, frame: u64) {
+    if !token::running() {
+        return;
+    }
+    let thread = token::current();
+    meeting::event(thread);
+    match site.kind {
+        SiteKind::BackEdge => back_edge(),
+        SiteKind::CompareExchangeResult => exchanged(thread, address & 1 != 0),
+        SiteKind::Fence => observe::fence(thread, site.order),
+        kind if kind.is_access() => {
+            let len = extent(site, address, len);
+            if len == 0 {
+                return;
+            }
+            note_frame(site.nop, frame);
+            if site.target {
+                target(thread, site, address, len, frame);
+            } else if kind.is_atomic() {
+                atomic(thread, site, address, len);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Bytes that a site's statement touches.
+fn extent(site: &Site, address: u64, len: u64) -> u64 {
+    match site.kind {
+        SiteKind::Free => crate::heap::usable(address),
+        _ if site.flags & FLAG_CSTRING != 0 => string_len(address),
+        _ if site.flags & FLAG_DYNAMIC != 0 => len,
+        _ => u64::from(site.size),
+    }
+}
+
+/// Bytes of a C string, its end included.
+pub fn string_len(address: u64) -> u64 {
+    // SAFETY: the program is about to read this string.
+    unsafe { core::ffi::CStr::from_ptr(address as *const _).to_bytes_with_nul().len() as u64 }
+}
+
+/// Tells the scheduler where the thread leaves the program's code.
+fn note_frame(pc: u64, frame: u64) {
+    let thread = tls::thread();
+    if !thread.is_null() {
+        // SAFETY: the running thread's own record.
+        unsafe { (*thread).frame = crate::thread::Frame { pc, frame } };
+    }
+}
+
+fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: u64) {
+    let access = Access { thread, site: site.id, kind: site.kind, bytes: ByteRange { start: address, len } };
+    TARGETS.get().hits += 1;
+    let place = Place { access, nop: site.nop, frame, bounds: crate::stack::bounds(frame) };
+    state(thread).place = Some(place);
+    if site.kind.is_atomic()
+        && let Some(lost) = state(thread).spin.operation(site.kind, address, value(address, len))
+    {
+        token::yield_spin(lost);
+    }
+    token::arrive(access);
+    meeting::left(thread);
+    if site.kind.is_atomic() {
+        take_effect(thread, site, address, len);
+    } else {
+        unordered::executed(&place, site.kind);
+    }
+}
+
+fn atomic(thread: ThreadId, site: &Site, address: u64, len: u64) {
+    match state(thread).spin.operation(site.kind, address, value(address, len)) {
+        Some(lost) => token::yield_spin(lost),
+        None => {
+            let bytes = ByteRange { start: address, len };
+            token::point(Operation::Atomic(Access { thread, site: site.id, kind: site.kind, bytes }));
+        }
+    }
+    take_effect(thread, site, address, len);
+}
+
+/// The atomic operation is made now.
+fn take_effect(thread: ThreadId, site: &Site, address: u64, len: u64) {
+    let before = value(address, len);
+    if site.kind == SiteKind::AtomicCompareExchange {
+        state(thread).exchange = Some((*site, address, before));
+    } else {
+        observe::atomic(thread, site, address, len, before, false);
+    }
+}
+
+/// The result of the thread's last compare-exchange.
+fn exchanged(thread: ThreadId, success: bool) {
+    let Some((site, address, before)) = state(thread).exchange.take() else { return };
+    observe::atomic(thread, &site, address, u64::from(site.size), before, success);
+    if success {
+        state(thread).spin.progress();
+    }
+    if site.target {
+        meeting::exchanged(thread, success);
+    }
+}
+
+/// The thread makes its atomic target access.
+pub fn made(thread: ThreadId, site: &Site, success: bool) {
+    let kind = match site.kind {
+        SiteKind::AtomicCompareExchange if !success => SiteKind::AtomicLoad,
+        kind => kind,
+    };
+    if let Some(place) = state(thread).place {
+        unordered::executed(&place, kind);
+    }
+}
+
+/// A loop went round often without a scheduling point.
+fn back_edge() {
+    token::yield_spin(None);
+    observe::refill();
+}
+
+/// The value at an address that the program is about to access atomically (a mix of it if it is large).
+fn value(address: u64, len: u64) -> u64 {
+    // SAFETY: the program's own instruction reads or writes these bytes next.
+    unsafe {
+        match len {
+            1 => (address as *const u8).read_volatile().into(),
+            2 => (address as *const u16).read_unaligned().into(),
+            4 => (address as *const u32).read_unaligned().into(),
+            8 => (address as *const u64).read_unaligned(),
+            16 => {
+                let [low, high] = (address as *const [u64; 2]).read_unaligned();
+                low ^ high.rotate_left(32)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// A detecting body is about to make an atomic operation.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_atomic(address: u64, desc: u64) {
+    if !token::running() {
+        return;
+    }
+    if let Some(site) = site::of_desc(desc) {
+        let thread = token::current();
+        atomic(thread, &site, address, u64::from(site.size));
+    }
+}
+
+/// A detecting body is about to make a fence.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_fence(desc: u64) {
+    if token::running()
+        && let Some(site) = site::of_desc(desc)
+    {
+        observe::fence(token::current(), site.order);
+    }
+}
+
+/// A detecting body made a compare-exchange.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_exchanged(success: i32) {
+    if token::running() {
+        exchanged(token::current(), success & 1 != 0);
+    }
+}
