@@ -1,6 +1,7 @@
 //! Developer commands: `cargo xtask COMMAND`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod build;
 mod dependencies;
 #[cfg(test)]
@@ -32,6 +33,11 @@ const COMMANDS: &[Command] = &[
         "install",
         "PREFIX: copies ./dist below PREFIX (DESTDIR is honoured)",
         install::run,
+    ),
+    (
+        "bench",
+        "[--runs N] [--kernels A,B]: measures the modes against native and ThreadSanitizer",
+        bench::run,
     ),
 ];
 

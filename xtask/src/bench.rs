@@ -1,0 +1,145 @@
+//! `cargo xtask bench`: what deadheat costs on the kernels in `benches/`, beside native and ThreadSanitizer.
+//!
+//! All modes of a kernel run in turn, round after round, so that a machine that grows slower meanwhile slows
+//! all of them; ratios are of medians. The first round warms up and is not counted.
+
+mod kernel;
+mod measure;
+mod table;
+
+use std::fs;
+use std::path::Path;
+
+use crate::{Outcome, layout};
+use kernel::Kernel;
+use measure::Sample;
+
+/// Kernels, and whether each is one of the four compute kernels.
+const KERNELS: [(&str, bool); 6] = [
+    ("matmul", true),
+    ("sor", true),
+    ("hash", true),
+    ("queue", true),
+    ("tree", false),
+    ("bytes", false),
+];
+
+/// How a kernel is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Built by clang.
+    Native,
+    /// Built by clang with ThreadSanitizer.
+    Tsan,
+    /// Built by deadheat, run by itself.
+    Off,
+    /// The pair and all atomics on.
+    Phase2,
+    /// All accesses checked.
+    Run1,
+    /// Statements at flagged granules.
+    Run2,
+}
+
+impl Mode {
+    /// All modes, in the order of the table. Run 2 needs what run 1 of the same round found.
+    pub const ALL: [Mode; 6] = [
+        Mode::Native,
+        Mode::Tsan,
+        Mode::Off,
+        Mode::Phase2,
+        Mode::Run1,
+        Mode::Run2,
+    ];
+
+    /// Name in the table.
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Native => "native",
+            Mode::Tsan => "TSan",
+            Mode::Off => "sites off",
+            Mode::Phase2 => "phase 2",
+            Mode::Run1 => "run 1",
+            Mode::Run2 => "run 2",
+        }
+    }
+}
+
+/// What was measured of one kernel.
+pub struct Measured {
+    /// Name.
+    pub kernel: &'static str,
+    /// One of the four compute kernels.
+    pub compute: bool,
+    /// Samples of each mode, in the order of [`Mode::ALL`].
+    pub samples: [Vec<Sample>; 6],
+    /// Granules that run 1 flagged.
+    pub granules: usize,
+}
+
+/// Parses the arguments and measures.
+pub fn run(arguments: &[String]) -> Outcome {
+    if let [flag, program, output] = arguments
+        && flag == measure::FLAG
+    {
+        return measure::child(Path::new(program), Path::new(output));
+    }
+    let usage = "usage: cargo xtask bench [--runs N] [--kernels A,B]";
+    let (mut runs, mut chosen) = (7, None);
+    for option in arguments.chunks(2) {
+        match option {
+            [name, value] if name == "--runs" => runs = value.parse::<usize>().map_err(|_| usage)?.max(1),
+            [name, value] if name == "--kernels" => chosen = Some(value.split(',').collect::<Vec<_>>()),
+            _ => return Err(usage.into()),
+        }
+    }
+    let directory = layout::target().join("bench");
+    fs::create_dir_all(&directory)?;
+    let mut results = Vec::new();
+    for (name, compute) in KERNELS {
+        if chosen.as_ref().is_none_or(|list| list.contains(&name)) {
+            let kernel = Kernel::build(name, &directory)?;
+            results.push(measure_kernel(name, compute, &kernel, runs)?);
+        }
+    }
+    let text = table::text(&results, runs);
+    println!("{text}");
+    if chosen.is_none() {
+        let file = layout::root()
+            .join("benches/records")
+            .join(format!("{}.md", table::date()));
+        fs::write(&file, text)?;
+        eprintln!("written: {}", file.display());
+    }
+    Ok(())
+}
+
+fn measure_kernel(
+    name: &'static str,
+    compute: bool,
+    kernel: &Kernel,
+    runs: usize,
+) -> Result<Measured, Box<dyn std::error::Error>> {
+    let mut measured = Measured {
+        kernel: name,
+        compute,
+        samples: Default::default(),
+        granules: 0,
+    };
+    let mut expected = None;
+    for round in 0..=runs {
+        eprintln!("{name}: round {round} of {runs}");
+        let mut flagged = Default::default();
+        for mode in Mode::ALL {
+            let (sample, printed) = kernel.run(mode, &mut flagged)?;
+            if *expected.get_or_insert_with(|| printed.clone()) != printed {
+                return Err(format!("{name}: {} prints {printed:?}, native {expected:?}", mode.name()).into());
+            }
+            if round > 0 {
+                measured.samples[mode as usize].push(sample);
+            }
+        }
+        measured.granules = flagged.addresses.len();
+    }
+    Ok(measured)
+}

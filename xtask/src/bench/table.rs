@@ -1,0 +1,164 @@
+//! The table and how it stands against the targets.
+
+use std::fmt::Write;
+use std::process::Command;
+
+use super::measure::Sample;
+use super::{Measured, Mode};
+
+/// Sites off, of native CPU.
+const OFF: f64 = 1.20;
+/// Phase 2, of native CPU.
+const PHASE_2: f64 = 1.35;
+/// Run 1, of TSan's CPU, on each kernel.
+const RUN_1: f64 = 0.7;
+/// Run 1, of TSan's CPU, median of the kernels.
+const RUN_1_MEDIAN: f64 = 0.35;
+/// Runs 1 and 2 together, of TSan's CPU.
+const BOTH: f64 = 1.3;
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => f64::NAN,
+        n if n % 2 == 1 => values[middle],
+        _ => (values[middle - 1] + values[middle]) / 2.0,
+    }
+}
+
+impl Measured {
+    fn median(&self, mode: Mode, of: impl Fn(&Sample) -> f64) -> f64 {
+        median(self.samples[mode as usize].iter().map(of).collect())
+    }
+
+    fn cpu(&self, mode: Mode) -> f64 {
+        self.median(mode, |s| s.cpu)
+    }
+
+    fn wall(&self, mode: Mode) -> f64 {
+        self.median(mode, |s| s.wall)
+    }
+
+    fn memory(&self, mode: Mode) -> f64 {
+        self.median(mode, |s| s.memory)
+    }
+}
+
+/// Today, as the machine's clock has it.
+pub fn date() -> String {
+    said("date", &["+%F"]).unwrap_or_else(|| "undated".into())
+}
+
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    let output = Command::new(program).args(arguments).output().ok()?;
+    Some(String::from_utf8(output.stdout).ok()?.lines().next()?.to_owned())
+}
+
+/// The record: three tables and the targets, in markdown.
+pub fn text(results: &[Measured], runs: usize) -> String {
+    let mut text = String::new();
+    let commit = said("git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default();
+    let compiler = said("clang-22", &["--version"]).unwrap_or_default();
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let _ = writeln!(text, "# Benchmarks, {}\n", date());
+    let _ = writeln!(
+        text,
+        "Commit {commit}, {compiler}, {cores} cores, -O2, medians of {runs} interleaved runs.\n"
+    );
+    table(&mut text, "CPU time, ratio to native", results, |m, mode| match mode {
+        Mode::Native => format!("{:.3} s", m.cpu(mode)),
+        _ => format!("{:.2}", m.cpu(mode) / m.cpu(Mode::Native)),
+    });
+    table(&mut text, "Wall time, ratio to native", results, |m, mode| match mode {
+        Mode::Native => format!("{:.3} s", m.wall(mode)),
+        _ => format!("{:.2}", m.wall(mode) / m.wall(Mode::Native)),
+    });
+    table(&mut text, "Peak memory, MB", results, |m, mode| {
+        format!("{:.1}", m.memory(mode))
+    });
+    targets(&mut text, results);
+    text
+}
+
+fn table(text: &mut String, title: &str, results: &[Measured], cell: impl Fn(&Measured, Mode) -> String) {
+    let _ = writeln!(
+        text,
+        "## {title}\n\n| kernel | {} |",
+        Mode::ALL.map(Mode::name).join(" | ")
+    );
+    let _ = writeln!(text, "|---|{}", "---|".repeat(Mode::ALL.len()));
+    for measured in results {
+        let cells = Mode::ALL.map(|mode| cell(measured, mode)).join(" | ");
+        let _ = writeln!(text, "| {} | {cells} |", measured.kernel);
+    }
+    text.push('\n');
+}
+
+fn targets(text: &mut String, results: &[Measured]) {
+    let _ = writeln!(
+        text,
+        "## Targets\n\n| kernel | sites off / native | phase 2 / native | run 1 / TSan | runs 1 + 2 / TSan | memory / TSan's | granules |"
+    );
+    let _ = writeln!(text, "|---|---|---|---|---|---|---|");
+    for m in results {
+        let (native, tsan) = (m.cpu(Mode::Native), m.cpu(Mode::Tsan));
+        let most = |ratio: f64, limit: f64| format!("{ratio:.2}{}", if ratio <= limit { "" } else { " **over**" });
+        let of_native = |mode, limit| match m.compute {
+            true => most(m.cpu(mode) / native, limit),
+            false => format!("({:.2})", m.cpu(mode) / native),
+        };
+        let memory = m.memory(Mode::Run1).max(m.memory(Mode::Run2)) / m.memory(Mode::Tsan);
+        let cells = [
+            of_native(Mode::Off, OFF),
+            of_native(Mode::Phase2, PHASE_2),
+            most(m.cpu(Mode::Run1) / tsan, RUN_1),
+            most((m.cpu(Mode::Run1) + m.cpu(Mode::Run2)) / tsan, BOTH),
+            most(memory, 1.0),
+            m.granules.to_string(),
+        ];
+        let _ = writeln!(text, "| {} | {} |", m.kernel, cells.join(" | "));
+    }
+    let middle = median(results.iter().map(|m| m.cpu(Mode::Run1) / m.cpu(Mode::Tsan)).collect());
+    let _ = writeln!(
+        text,
+        "| at most | {OFF:.2} | {PHASE_2:.2} | {RUN_1:.2} | {BOTH:.2} | 1.00 | |"
+    );
+    let over = if middle <= RUN_1_MEDIAN { "" } else { " **over**" };
+    let _ = writeln!(
+        text,
+        "\nMedian of run 1 / TSan: {middle:.2}{over} (at most {RUN_1_MEDIAN:.2})."
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_of_medians_against_the_targets() {
+        let sample = |cpu| Sample {
+            cpu,
+            wall: cpu,
+            memory: 10.0 * cpu,
+        };
+        let of = |cpu: f64| vec![sample(cpu), sample(9.0 * cpu), sample(cpu / 2.0)];
+        let samples = [1.0, 4.0, 1.1, 1.5, 2.0, 1.0].map(of);
+        let measured = Measured {
+            kernel: "matmul",
+            compute: true,
+            samples,
+            granules: 3,
+        };
+        let text = text(&[measured], 3);
+        assert!(
+            text.contains("| matmul | 1.000 s | 4.00 | 1.10 | 1.50 | 2.00 | 1.00 |"),
+            "{text}"
+        );
+        assert!(
+            text.contains("| matmul | 1.10 | 1.50 **over** | 0.50 | 0.75 | 0.50 | 3 |"),
+            "{text}"
+        );
+        assert!(text.contains("Median of run 1 / TSan: 0.50 **over**"), "{text}");
+    }
+}
