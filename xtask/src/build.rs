@@ -99,7 +99,9 @@ fn runtime(release: &Path, dist: &Path) -> Outcome {
     let (whole, object) = (release.join("deadheat_rt.whole.o"), beside(&dist.join(part::RUNTIME)));
     let mut link = Command::new("ld.lld-22");
     link.args(["-r", "--force-group-allocation"]);
-    names.iter().for_each(|name| drop(link.args(["-u", name])));
+    for name in &names {
+        link.args(["-u", name]);
+    }
     link.arg(release.join("libdeadheat_rt.a")).arg("-o").arg(&whole);
     process::run(&mut link)?;
     let (kept, weak) = (release.join("deadheat_rt.kept"), release.join("deadheat_rt.weak"));

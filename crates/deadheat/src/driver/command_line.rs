@@ -26,8 +26,10 @@ pub enum Stage {
 /// What an input file holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// C, C++ or Objective-C, source or header: gets sites.
+    /// C, C++ or Objective-C: gets sites.
     Source,
+    /// A header, given by itself to be precompiled: makes no code.
+    Header,
     /// LLVM IR: gets sites when it is compiled.
     Ir,
     /// Assembly: gets none.
@@ -133,9 +135,11 @@ impl CommandLine {
         self.inputs.push(Input { path, content });
     }
 
-    /// The earliest stage that an option asks for, as in clang.
+    /// The earliest stage that an option asks for, as in clang. Headers are precompiled and not linked.
     fn find_stage(&self) -> Stage {
-        self.options().filter_map(stage_of).min().unwrap_or(Stage::Link)
+        let precompiles = !self.inputs.is_empty() && self.inputs.iter().all(|i| i.content == Content::Header);
+        let last = if precompiles { Stage::Object } else { Stage::Link };
+        self.options().filter_map(stage_of).min().unwrap_or(last)
     }
 
     /// All options that are text.
@@ -238,6 +242,7 @@ fn language_option(argument: &Argument) -> Option<&str> {
 fn content_of_language(name: &str) -> Content {
     match name {
         "ir" => Content::Ir,
+        _ if name.ends_with("-header") || name.contains("-header-") => Content::Header,
         "assembler" | "assembler-with-cpp" => Content::Assembly,
         "cuda" | "hip" | "cl" | "clcpp" | "hlsl" | "renderscript" | "f95" | "f95-cpp-input" | "cuda-cpp-output"
         | "hip-cpp-output" | "ada" => Content::Foreign,
@@ -249,9 +254,8 @@ fn content_of_name(path: &OsStr) -> Content {
     let extension = Path::new(path).extension().unwrap_or_default();
     match extension.to_str().unwrap_or_default() {
         "c" | "i" | "C" | "cc" | "CC" | "cp" | "cpp" | "CPP" | "cxx" | "CXX" | "c++" | "C++" | "ii" | "m" | "mi"
-        | "M" | "mm" | "mii" | "h" | "H" | "hh" | "hpp" | "hxx" | "tpp" | "iim" | "cppm" | "ixx" | "ccm" | "cxxm" => {
-            Content::Source
-        }
+        | "M" | "mm" | "mii" | "iim" | "pcm" | "cppm" | "ixx" | "ccm" | "cxxm" => Content::Source,
+        "h" | "H" | "hh" | "hpp" | "hxx" | "hp" | "h++" | "tcc" | "tpp" => Content::Header,
         "bc" | "ll" => Content::Ir,
         "s" | "S" | "sx" | "asm" => Content::Assembly,
         "cu" | "cui" | "hip" | "cl" | "clcpp" | "hlsl" | "f" | "F" | "f90" | "F90" | "for" | "ads" | "adb" => {

@@ -82,7 +82,11 @@ fn tell(line: &CommandLine, plan: &Plan, directory: &Path) {
         notes: plan.notes.clone(),
         ..Entry::default()
     };
-    for input in line.inputs.iter().filter(|i| i.content != Content::Linkable) {
+    for input in line
+        .inputs
+        .iter()
+        .filter(|i| !matches!(i.content, Content::Linkable | Content::Header))
+    {
         let watched = plan.instruments && matches!(input.content, Content::Source | Content::Ir);
         let list = if watched {
             &mut entry.watched

@@ -138,7 +138,7 @@ fn inputs(line: &CommandLine) -> Vec<LinkInput> {
                 let input = &line.inputs[*index];
                 let path = Path::new(&input.path);
                 Some(match input.content {
-                    Content::Source | Content::Ir => counted(
+                    Content::Source | Content::Header | Content::Ir => counted(
                         path,
                         InputKind::Source,
                         Census {

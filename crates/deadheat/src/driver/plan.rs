@@ -214,7 +214,10 @@ fn is_lto(option: &str) -> bool {
 
 /// What the compiler proper is told.
 fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: bool, plan: &mut Plan) {
-    let compiles = line.has_content(Content::Source) || line.has_content(Content::Ir);
+    // A precompiled header must be made with the options of the code that uses it.
+    let compiles = [Content::Source, Content::Header, Content::Ir]
+        .into_iter()
+        .any(|c| line.has_content(c));
     if compiles && !keep_positions && !line.options().any(is_position_independent) {
         plan.ours.push("-fPIE".into());
     }
