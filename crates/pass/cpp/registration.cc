@@ -1,0 +1,46 @@
+// Registration of the two passes, and compression by the host compiler's own LLVM.
+#include "shim.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassManager.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Compression.h"
+#include <cstring>
+
+using namespace llvm;
+
+namespace {
+// Both must run on optnone functions and at -O0: hence isRequired.
+struct KeepBitcode : PassInfoMixin<KeepBitcode> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    dh_keep_bitcode(wrap(&M));
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+struct Instrument : PassInfoMixin<Instrument> {
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    dh_instrument(wrap(&M));
+    return PreservedAnalyses::none();
+  }
+  static bool isRequired() { return true; }
+};
+} // namespace
+
+extern "C" void dh_register(void *pass_builder) {
+  PassBuilder &PB = *static_cast<PassBuilder *>(pass_builder);
+  PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(KeepBitcode()); });
+  PB.registerOptimizerLastEPCallback(
+      [](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase) { MPM.addPass(Instrument()); });
+}
+
+// Compresses with zstd into `output`; 0 if this LLVM has no zstd or the result does not fit.
+extern "C" size_t dh_compress(const uint8_t *input, size_t length, uint8_t *output, size_t capacity) {
+  if (!compression::zstd::isAvailable())
+    return 0;
+  SmallVector<uint8_t, 0> Out;
+  compression::zstd::compress(ArrayRef<uint8_t>(input, length), Out, 1);
+  if (Out.size() > capacity)
+    return 0;
+  memcpy(output, Out.data(), Out.size());
+  return Out.size();
+}

@@ -1,0 +1,80 @@
+//! Inline assembly: its memory operands are watched as atomic updates; text that may synchronise
+//! unseen marks the unit.
+
+use crate::ir::{self, Ir, Value, llvm};
+use crate::shim;
+use crate::watched_statements::{Extent, Statement, Watched};
+use deadheat_model::{MemoryOrder, SiteKind};
+use llvm_sys::core::*;
+
+/// Instructions that touch no shared memory; fences among them are waited for by no one.
+const HARMLESS: [&str; 13] = [
+    "pause", "nop", "mfence", "lfence", "sfence", "cpuid", "rdtsc", "rdtscp", "xgetbv", "bswap", "bsf", "bsr", "cld",
+];
+
+/// Takes a call of inline assembly; false if the call is none.
+pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
+    let callee = llvm!(LLVMGetCalledValue(call));
+    if llvm!(LLVMIsAInlineAsm(callee)).is_null() {
+        return false;
+    }
+    let text = string(callee, LLVMGetInlineAsmAsmString);
+    if is_harmless(&text) {
+        return true;
+    }
+    let constraints = string(callee, LLVMGetInlineAsmConstraintString);
+    found.opaque_assembly |= constraints.contains("~{memory}");
+    let mut operands = 0;
+    for n in 0..ir::argument_count(call) {
+        let ty = llvm!(shim::dh_element_type(call, n));
+        if ty.is_null() {
+            continue;
+        }
+        let pointer = ir::operand(call, n);
+        let size = ir.store_size(ty);
+        if ir::is_plain_pointer(pointer) && size > 0 && size <= u32::MAX.into() {
+            operands += 1;
+            found.statements.push(Statement {
+                order: MemoryOrder::SequentiallyConsistent,
+                ..Statement::access(call, SiteKind::Assembly, pointer, Extent::Bytes(size as u32))
+            });
+        }
+    }
+    found.assembly += u32::from(operands > 0);
+    true
+}
+
+fn string(value: Value, of: unsafe extern "C" fn(Value, *mut usize) -> *const std::ffi::c_char) -> String {
+    let mut length = 0;
+    let bytes = llvm!({
+        let start = of(value, &mut length);
+        if start.is_null() { &[][..] } else { std::slice::from_raw_parts(start.cast::<u8>(), length) }
+    });
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn is_harmless(text: &str) -> bool {
+    text.split(['\n', ';']).map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).all(|line| {
+        let mut words = line.split_whitespace().skip_while(|w| matches!(*w, "lock" | "rep"));
+        // A prefix alone belongs to the next line; a locked update of the stack's top is a fence.
+        let Some(instruction) = words.next() else { return true };
+        let own_stack = line.contains("(%rsp)") || line.contains("(%esp)");
+        HARMLESS.contains(&instruction)
+            || own_stack && (instruction.starts_with("add") || instruction.starts_with("or"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_harmless;
+
+    #[test]
+    fn fences_and_hints_are_harmless() {
+        for text in ["", "pause", "rep; nop", "mfence", "lock; addl $$0,0(%rsp)", "lock addl $$0, (%rsp)", "# x\n"] {
+            assert!(is_harmless(text), "{text}");
+        }
+        for text in ["lock; cmpxchgl $1,$0", "xchgl $0,$1", "rep movsb", "rep; stosq", "syscall"] {
+            assert!(!is_harmless(text), "{text}");
+        }
+    }
+}
