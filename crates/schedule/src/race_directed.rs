@@ -199,7 +199,10 @@ impl Policy for RaceDirected {
             if !racing.is_empty() {
                 return self.meet(q, &arriving, &racing);
             }
-            self.postpone(q, &arriving);
+            // Alone, a thread would be released at once: that shall not use up its bound.
+            if q.enabled.len() > 1 {
+                self.postpone(q, &arriving);
+            }
         }
         Answer::run(self.go_on(q))
     }

@@ -214,6 +214,30 @@ fn postponements_thin_out_in_a_hot_loop() {
     assert!((0..200).any(|seed| meets(&seed)));
 }
 
+/// What a thread does alone, before the others start, does not use up its bound.
+#[test]
+fn a_thread_alone_is_not_postponed() {
+    let main: &[_] = &[
+        (0, Lock(0)),
+        (1, Write(DATA, 1)),
+        (0, Again(1, 200)),
+        (0, Unlock(0)),
+        (1, Write(DATA, 2)),
+    ];
+    let child: &[_] = &[(0, Lock(0)), (0, Unlock(0)), (2, Read(DATA))];
+    let meets = |seed| {
+        let parameters = Parameters {
+            switch: 1,
+            postponements: 5,
+            ..by_the_paper(seed)
+        };
+        !directed(&program(&[main, child]), &pair(1, 2), parameters)
+            .met
+            .is_empty()
+    };
+    assert!((0..100).filter(|&seed| meets(seed)).count() >= 95);
+}
+
 /// Inverting one coin leaves the run as it was up to that meeting, and turns just its outcome.
 #[test]
 fn a_flip_inverts_one_coin() {
