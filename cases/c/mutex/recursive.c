@@ -1,0 +1,26 @@
+//@ expect: none
+// A recursive mutex is still held after the inner unlock.
+#define _GNU_SOURCE
+#include <pthread.h>
+
+pthread_mutex_t lock = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
+int counter;
+
+static void *worker(void *arg) {
+    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&lock);
+    counter++;
+    pthread_mutex_unlock(&lock);
+    counter++;
+    pthread_mutex_unlock(&lock);
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, worker, 0);
+    pthread_create(&u, 0, worker, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return counter != 4;
+}

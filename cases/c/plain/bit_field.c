@@ -1,0 +1,27 @@
+//@ expect: real
+// Two bit-fields of one storage unit are one memory location (C11 3.14): writing one rewrites both.
+#include <pthread.h>
+
+struct flags {
+    unsigned ready : 1;
+    unsigned count : 7;
+} flags;
+
+static void *set_ready(void *arg) {
+    flags.ready = 1; // RACE!(a)
+    return arg;
+}
+
+static void *set_count(void *arg) {
+    flags.count = 9; // RACE!(a)
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, set_ready, 0);
+    pthread_create(&u, 0, set_count, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return flags.ready + flags.count == 0;
+}

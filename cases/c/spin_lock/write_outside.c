@@ -1,0 +1,38 @@
+//@ expect: real
+// One thread writes without the hand-made lock.
+#include <pthread.h>
+#include <stdatomic.h>
+
+atomic_int word;
+int counter;
+
+static void lock(void) {
+    int expected = 0;
+    while (!atomic_compare_exchange_weak_explicit(&word, &expected, 1, memory_order_acquire, memory_order_relaxed))
+        expected = 0;
+}
+
+static void unlock(void) {
+    atomic_store_explicit(&word, 0, memory_order_release);
+}
+
+static void *careful(void *arg) {
+    lock();
+    counter += 2; // RACE!(a)
+    unlock();
+    return arg;
+}
+
+static void *careless(void *arg) {
+    counter += 5; // RACE!(a)
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, careful, 0);
+    pthread_create(&u, 0, careless, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return counter == 0;
+}
