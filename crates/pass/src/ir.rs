@@ -199,7 +199,7 @@ impl Ir {
             let function = LLVMAddFunction(self.module, terminated.as_ptr(), ty);
             LLVMSetLinkage(function, LLVMLinkage::LLVMExternalWeakLinkage);
             LLVMSetFunctionCallConv(function, convention);
-            for attribute in ["nounwind", "nonlazybind"] {
+            for attribute in ["nounwind"] {
                 let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
                 let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
                 LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
@@ -311,10 +311,6 @@ pub fn constant(value: Value) -> Option<u64> {
     })
 }
 
-/// Whether the instruction is a call or invoke.
-pub fn is_call(instruction: Value) -> bool {
-    matches!(opcode(instruction), LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr)
-}
 
 /// Number of a call's arguments.
 pub fn argument_count(call: Value) -> u32 {
