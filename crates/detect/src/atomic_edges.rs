@@ -44,8 +44,12 @@ impl HappensBefore {
         for (granule, mask) in event.parts() {
             if !releases && fence.is_none() {
                 // Nothing to give: a store ends the sequence, a read-modify-write continues it.
-                if !continues && let Some(g) = self.atomics.get_mut(granule) {
-                    g.clear(mask);
+                match self.atomics.get_mut(granule) {
+                    Some(g) if !continues => g.clear(mask),
+                    Some(g) if g.releases(mask).next().is_some() => {
+                        g.write(mask, true);
+                    }
+                    _ => {}
                 }
                 continue;
             }
