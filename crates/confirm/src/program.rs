@@ -1,6 +1,6 @@
 //! What is run: the file, its arguments, input and environment; and whether it was built with deadheat.
 
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -66,6 +66,18 @@ impl Program {
             environment,
             stdin: Vec::new(),
         })
+    }
+
+    /// Whether it calls `listen` itself, so that two runs on one network would clash.
+    pub fn listens(&self) -> bool {
+        let Ok(bytes) = std::fs::read(&self.file) else {
+            return false;
+        };
+        let Ok(elf) = object::File::parse(&*bytes) else {
+            return false;
+        };
+        elf.dynamic_symbols()
+            .any(|s| s.is_undefined() && s.name() == Ok("listen"))
     }
 
     /// Checks that the file can be run under a plan; `Ok` says whether it has symbols.

@@ -31,6 +31,8 @@ pub struct StageOptions {
     pub setup: Option<String>,
     /// A run that takes longer than this is stopped.
     pub limit: Duration,
+    /// Runs are stopped at this moment, whatever their limit.
+    pub deadline: Option<Instant>,
     /// Set by the user's interrupt: running programs are stopped.
     pub interrupted: Arc<AtomicBool>,
 }
@@ -41,6 +43,7 @@ impl Default for StageOptions {
             isolate: true,
             setup: None,
             limit: Duration::from_secs(60),
+            deadline: None,
             interrupted: Arc::default(),
         }
     }
@@ -170,6 +173,15 @@ impl Stage {
     /// Whether the user wants to stop.
     pub fn interrupted(&self) -> bool {
         self.options.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Whether no further run is wanted: the user's interrupt, or the deadline.
+    pub fn stopped(&self) -> bool {
+        self.interrupted() || self.past_deadline()
+    }
+
+    fn past_deadline(&self) -> bool {
+        self.options.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
     /// Runs the program under a plan, and demands that the runtime was in control.
@@ -318,7 +330,7 @@ impl Stage {
             if stopped.is_none() && self.interrupted() {
                 stopped = Some(StopReason::Interrupted);
                 kill();
-            } else if stopped.is_none() && begun.elapsed() > self.limit() {
+            } else if stopped.is_none() && (begun.elapsed() > self.limit() || self.past_deadline()) {
                 stopped = Some(StopReason::TimeLimit);
                 kill();
             }

@@ -1,0 +1,155 @@
+//! Candidates: suspicious pairs of statements, all copies merged.
+
+use crate::hash::Fnv;
+use crate::site_index::SiteIndex;
+use crate::statement::Statement;
+use deadheat_confirm::Records;
+use deadheat_model::{FindingKind, SiteId};
+use deadheat_wire::plan::Targets;
+use deadheat_wire::record::{Module, Pair, ThreadCreated};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What is needed of a run to name its addresses and threads.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Context {
+    /// Loaded modules.
+    pub modules: Vec<Module>,
+    /// Threads.
+    pub threads: Vec<ThreadCreated>,
+}
+
+impl Context {
+    /// The context of a run.
+    pub fn of(records: &Records) -> Context {
+        Context {
+            modules: records.modules.clone(),
+            threads: records.threads.clone(),
+        }
+    }
+}
+
+/// A candidate: an unordered pair of statements that may race.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// The statement that comes first in the source.
+    pub first: Statement,
+    /// The other one (the same if a statement races with itself).
+    pub second: Statement,
+    /// Whether some run left the two unordered even with lock edges: the judge's easiest work.
+    pub precise: bool,
+    /// One such pair of accesses, and its run.
+    pub pair: Pair,
+    /// That run's modules and threads.
+    pub context: Arc<Context>,
+    /// All copies of the statements.
+    pub targets: Targets,
+}
+
+/// The candidates so far, by their statements.
+#[derive(Debug, Default)]
+pub struct Candidates {
+    by_statements: BTreeMap<(Statement, Statement), Candidate>,
+}
+
+impl Candidates {
+    /// Adds the pairs of one run; says how many candidates are new.
+    pub fn add(&mut self, records: &Records, sites: &SiteIndex) -> usize {
+        let context = Arc::new(Context::of(records));
+        let before = self.by_statements.len();
+        for pair in &records.pairs {
+            let Some((first, second)) = statements(pair, sites) else {
+                continue;
+            };
+            let key = (first.clone(), second.clone());
+            if let Some(known) = self.by_statements.get_mut(&key) {
+                if pair.precise && !known.precise {
+                    (known.precise, known.pair, known.context) = (true, pair.clone(), context.clone());
+                }
+                continue;
+            }
+            let candidate = Candidate::new(first, second, pair.clone(), context.clone(), sites);
+            self.by_statements.insert(key, candidate);
+        }
+        self.by_statements.len() - before
+    }
+
+    /// Number of candidates.
+    pub fn len(&self) -> usize {
+        self.by_statements.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_statements.is_empty()
+    }
+
+    /// Candidate order: precise ones first, then by source.
+    pub fn in_order(self) -> Vec<Candidate> {
+        let mut all: Vec<Candidate> = self.by_statements.into_values().collect();
+        all.sort_by_key(|c| !c.precise);
+        all
+    }
+}
+
+/// The two statements of a pair, in order.
+fn statements(pair: &Pair, sites: &SiteIndex) -> Option<(Statement, Statement)> {
+    let named = |id: SiteId| sites.statement(id).filter(|s| s.kind.is_access());
+    let (a, b) = (named(pair.first.access.site)?, named(pair.second.access.site)?);
+    Some(if a <= b { (a, b) } else { (b, a) })
+}
+
+/// A candidate as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspicion {
+    /// The pair of accesses.
+    pub pair: Pair,
+    /// Its run.
+    pub context: Context,
+}
+
+impl Suspicion {
+    /// The candidate, with names and copies from the program as it is.
+    pub fn candidate(self, sites: &SiteIndex) -> Option<Candidate> {
+        let (first, second) = statements(&self.pair, sites)?;
+        Some(Candidate::new(first, second, self.pair, Arc::new(self.context), sites))
+    }
+}
+
+impl Candidate {
+    fn new(first: Statement, second: Statement, pair: Pair, context: Arc<Context>, sites: &SiteIndex) -> Candidate {
+        let (a, b) = (sites.copies(&first), sites.copies(&second));
+        let targets = Targets {
+            first: a,
+            second: b,
+            atomics: true,
+            unordered: true,
+        };
+        Candidate {
+            first,
+            second,
+            precise: pair.precise,
+            pair,
+            context,
+            targets,
+        }
+    }
+
+    /// The candidate as it is stored.
+    pub fn suspicion(&self) -> Suspicion {
+        Suspicion {
+            pair: self.pair.clone(),
+            context: (*self.context).clone(),
+        }
+    }
+
+    /// The candidate's name across builds and stores: a hash of its kind and statements.
+    pub fn fingerprint(&self) -> String {
+        let mut hash = Fnv::default();
+        hash.text(&deadheat_report::schema::name(&FindingKind::DataRace));
+        self.first.mix(&mut hash);
+        self.second.mix(&mut hash);
+        hash.hex()
+    }
+}

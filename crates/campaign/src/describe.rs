@@ -1,0 +1,364 @@
+//! Findings in the words of the report: records and site tables in, names and places out.
+
+use crate::candidate::{Candidate, Context};
+use crate::site_index::SiteIndex;
+use crate::statement::Statement;
+use deadheat_confirm::candidate::Shown;
+use deadheat_confirm::outcome::Outcome;
+use deadheat_confirm::{Case, Run};
+use deadheat_model::{Evidence, FindingKind, LockMode, ObjectKind, ThreadId, Verdict, WaitReason};
+use deadheat_report::finding::{Access, Finding, Frame, Lock, Object, Order, Place, Thread, Waiting, value};
+use deadheat_report::{Symboliser, words};
+use deadheat_wire::record::{self, Held, Meeting, Memory, Notice, Witness};
+use std::collections::HashMap;
+use std::path::PathBuf;
+
+/// Names for addresses and sites; modules are read once.
+pub struct Names<'a> {
+    sites: &'a SiteIndex,
+    symbolisers: HashMap<Vec<(String, u64)>, Symboliser>,
+}
+
+/// Names for the addresses of one run.
+pub struct Described<'n> {
+    sites: &'n SiteIndex,
+    symbols: &'n mut Symboliser,
+    context: &'n Context,
+}
+
+impl<'a> Names<'a> {
+    /// For sites of these tables.
+    pub fn new(sites: &'a SiteIndex) -> Names<'a> {
+        Names {
+            sites,
+            symbolisers: HashMap::new(),
+        }
+    }
+
+    /// Names for the addresses of a run.
+    pub fn of<'n>(&'n mut self, context: &'n Context) -> Described<'n> {
+        let key: Vec<(String, u64)> = context.modules.iter().map(|m| (m.path.clone(), m.bias)).collect();
+        let modules = key
+            .iter()
+            .map(|(path, bias)| (PathBuf::from(path), *bias))
+            .collect::<Vec<_>>();
+        let symbols = self.symbolisers.entry(key).or_insert_with(|| Symboliser::new(modules));
+        Described {
+            sites: self.sites,
+            symbols,
+            context,
+        }
+    }
+
+    /// The finding of a candidate after what its case has shown.
+    pub fn race(&mut self, candidate: &Candidate, case: &Case) -> Finding {
+        let verdict = match (&case.shown, &case.harm) {
+            (Some(_), Some(_)) => Verdict::Harmful,
+            (Some(_), None) => Verdict::Real,
+            _ => Verdict::Suspected,
+        };
+        let mut finding = Finding {
+            id: String::new(),
+            kind: FindingKind::DataRace,
+            verdict,
+            evidence: case.shown.as_ref().map(|s| s.evidence),
+            accesses: Vec::new(),
+            object: None,
+            orders: Vec::new(),
+            threads: Vec::new(),
+            ended_at: None,
+            harm: case.harm.clone(),
+            tries: case.tries,
+            hits: case.hits,
+            replay: None,
+            fingerprint: candidate.fingerprint(),
+        };
+        match &case.shown {
+            Some(shown) => self.shown_race(candidate, shown, &mut finding),
+            None => {
+                let pair = &candidate.pair;
+                let mut described = self.of(&candidate.context);
+                finding.accesses = described.accesses(candidate, &pair.first, &pair.second);
+                finding.object = Some(described.object(&pair.memory, &pair.first, &pair.second));
+            }
+        }
+        finding
+    }
+
+    fn shown_race(&mut self, candidate: &Candidate, shown: &Shown, finding: &mut Finding) {
+        let context = Context::of(&shown.run.records);
+        let meeting = shown
+            .meeting
+            .and_then(|n| shown.run.records.meetings.iter().find(|m| m.number == n));
+        let mut described = self.of(&context);
+        if let Some(m) = meeting {
+            finding.accesses = described.accesses(candidate, &m.arriving, &m.postponed);
+            finding.object = Some(described.object(&m.memory, &m.arriving, &m.postponed));
+            let arriving = &finding.accesses;
+            let role = |w: &Witness| {
+                let same = arriving.iter().find(|a| a.thread.number == w.access.thread.0);
+                same.map_or_else(String::new, |a| a.role.clone())
+            };
+            finding.orders.push(order(m, &shown.run, &role));
+            if let Some(other) = &shown.other
+                && let Some(turned) = other.records.meetings.iter().find(|o| o.number == m.number)
+            {
+                finding.orders.push(order(turned, other, &role));
+            }
+        } else if let Some(u) = shown.run.records.unordered.first() {
+            finding.accesses = described.accesses(candidate, &u.first, &u.second);
+            finding.object = Some(described.object(&u.memory, &u.first, &u.second));
+        }
+        if finding.harm.is_some() {
+            finding.ended_at = described.end(&shown.run);
+        }
+    }
+}
+
+/// What one order of a meeting led to.
+fn order(m: &Meeting, run: &Run, role: &dyn Fn(&Witness) -> String) -> Order {
+    let (first, second) = if m.arriving_first {
+        (&m.arriving, &m.postponed)
+    } else {
+        (&m.postponed, &m.arriving)
+    };
+    let size = first.access.bytes.len.min(second.access.bytes.len);
+    let same_start = first.access.bytes.start == second.access.bytes.start;
+    Order {
+        first: role(first),
+        before: value(&first.before, size).filter(|_| same_start),
+        after: value(&m.after, size).filter(|_| same_start),
+        outcome: ending(run),
+    }
+}
+
+/// How a run ended, for people.
+pub fn ending(run: &Run) -> String {
+    let outcome = Outcome::of(run);
+    match (&outcome, outcome.as_harm()) {
+        (Outcome::Exit(status), _) => format!("the program exits with status {status}"),
+        (_, Some(harm)) => format!("{}: {}", words::harm(harm.kind), harm.detail),
+        _ => "the run was stopped".into(),
+    }
+}
+
+impl Described<'_> {
+    /// The two accesses, in the order of the candidate's statements.
+    fn accesses(&mut self, candidate: &Candidate, a: &Witness, b: &Witness) -> Vec<Access> {
+        let of_a = self.sites.statement(a.access.site);
+        let swap = of_a.as_ref() != Some(&candidate.first);
+        let (first, second) = if swap { (b, a) } else { (a, b) };
+        vec![
+            self.access(first, "first", &candidate.first),
+            self.access(second, "second", &candidate.second),
+        ]
+    }
+
+    fn access(&mut self, w: &Witness, role: &str, statement: &Statement) -> Access {
+        Access {
+            role: role.into(),
+            file: statement.file.clone(),
+            directory: statement.directory.clone(),
+            line: statement.line,
+            column: statement.column,
+            function: statement.function.clone(),
+            kind: w.access.access_kind(),
+            atomic: w.access.kind.is_atomic(),
+            size: w.access.bytes.len,
+            thread: self.thread(w.access.thread),
+            stack: self.stack(&w.stack, true),
+            locks: w.held.iter().map(|h| self.lock(h)).collect(),
+        }
+    }
+
+    /// A thread by how it was created.
+    pub fn thread(&mut self, id: ThreadId) -> Thread {
+        let context = self.context;
+        let created = context.threads.iter().find(|t| t.thread == id);
+        let start = created
+            .and_then(|t| self.symbols.frames(t.start, false).pop())
+            .map(|f| f.function);
+        Thread {
+            number: id.0,
+            start: start.filter(|s| !s.starts_with("0x")),
+            parent: created.map(|t| t.parent.0),
+            created: created.map(|t| self.stack(&t.stack, false)).unwrap_or_default(),
+        }
+    }
+
+    /// A stack in names. The first address is a site's own or a return address like the others.
+    pub fn stack(&mut self, stack: &[u64], of_site: bool) -> Vec<Frame> {
+        let mut frames = Vec::new();
+        for (n, address) in stack.iter().enumerate() {
+            frames.extend(self.symbols.frames(*address, n > 0 || !of_site));
+        }
+        let unknown = |f: &Frame| {
+            f.file.is_empty() && (f.function.starts_with("0x") || RUNTIME_FRAMES.contains(&f.function.as_str()))
+        };
+        while frames.last().is_some_and(unknown) {
+            frames.pop();
+        }
+        frames
+    }
+
+    fn lock(&mut self, held: &Held) -> Lock {
+        Lock {
+            kind: kind_of_object(held.kind).into(),
+            name: self.object_name(held.object.address),
+            shared: held.mode == LockMode::Read,
+        }
+    }
+
+    fn object_name(&mut self, address: u64) -> String {
+        match self.symbols.static_variable(address) {
+            Some(variable) => format!("`{}`", variable.name),
+            None => format!("at {address:#x}"),
+        }
+    }
+
+    fn object(&mut self, memory: &Memory, a: &Witness, b: &Witness) -> Object {
+        let address = a.access.bytes.start.max(b.access.bytes.start);
+        let mut object = Object {
+            kind: "unknown".into(),
+            name: None,
+            size: 0,
+            offset: 0,
+            thread: None,
+            allocated: Vec::new(),
+            freed: false,
+        };
+        let variable = match memory {
+            Memory::Heap {
+                start,
+                len,
+                thread,
+                stack,
+                freed,
+            } => {
+                object.kind = "heap".into();
+                (object.size, object.offset) = (*len, address.wrapping_sub(*start));
+                (object.thread, object.freed) = (Some(thread.0), *freed);
+                object.allocated = self.stack(stack, false);
+                None
+            }
+            Memory::Stack { thread, frames } => {
+                object.kind = "stack".into();
+                object.thread = Some(thread.0);
+                self.local(address, frames)
+            }
+            Memory::ThreadLocal { thread, offset } => {
+                object.kind = "thread-local".into();
+                object.thread = Some(thread.0);
+                self.symbols.thread_local(*offset)
+            }
+            Memory::Static => self
+                .symbols
+                .static_variable(address)
+                .inspect(|_| object.kind = "global".into()),
+        };
+        if let Some(variable) = variable {
+            object.name = Some(variable.name);
+            (object.size, object.offset) = (variable.size, variable.offset);
+        }
+        object
+    }
+
+    /// The local variable at an address. A frame's own code address is its callee's return address, so
+    /// both that and the frame's own entry are tried.
+    fn local(&mut self, address: u64, frames: &[(u64, u64)]) -> Option<deadheat_report::symbol::Variable> {
+        let mut before = None;
+        for (pointer, code) in frames {
+            let candidates: Vec<u64> = before
+                .into_iter()
+                .chain([*code])
+                .map(|a: u64| a.wrapping_sub(1))
+                .collect();
+            if let Some(found) = self.symbols.local(address, *pointer, &candidates) {
+                return Some(found);
+            }
+            before = Some(*code);
+        }
+        None
+    }
+
+    /// Where a run's end came from, if it was seen.
+    pub fn end(&mut self, run: &Run) -> Option<Place> {
+        let (thread, stack) = run.records.ended.as_ref()?.at.as_ref()?;
+        Some(Place {
+            thread: self.thread(*thread),
+            stack: self.stack(stack, true),
+        })
+    }
+
+    /// The threads of a deadlock or hang.
+    pub fn waiting(&mut self, threads: &[record::Waiting]) -> Vec<Waiting> {
+        let one = |w: &record::Waiting| Waiting {
+            thread: self.thread(w.thread),
+            wants: self.wants(&w.reason),
+            holder: w.holder.map(|h| h.0),
+            locks: w.held.iter().map(|h| self.lock(h)).collect(),
+            stack: self.stack(&w.stack, false),
+        };
+        threads.iter().map(one).collect()
+    }
+
+    fn wants(&mut self, reason: &WaitReason) -> String {
+        match reason {
+            WaitReason::Object(kind, object) => {
+                format!("{} {}", kind_of_object(*kind), self.object_name(object.address))
+            }
+            WaitReason::Join(thread) => format!("the end of thread T{}", thread.0),
+            WaitReason::Sleep => "time to pass".into(),
+            WaitReason::External => "the world outside".into(),
+            WaitReason::Spin(address) => format!("a change of {}", self.object_name(*address)),
+        }
+    }
+}
+
+/// Frames below a program's own code that say nothing to its author.
+const RUNTIME_FRAMES: [&str; 4] = ["_start", "start_thread", "__libc_start_main", "clone"];
+
+fn kind_of_object(kind: ObjectKind) -> &'static str {
+    match kind {
+        ObjectKind::Mutex => "mutex",
+        ObjectKind::RwLock => "read-write lock",
+        ObjectKind::SpinLock => "spin lock",
+        ObjectKind::Condition => "condition variable",
+        ObjectKind::Barrier => "barrier",
+        ObjectKind::Semaphore => "semaphore",
+        ObjectKind::Once => "once flag",
+        ObjectKind::Futex => "futex",
+        ObjectKind::Thread => "thread",
+        ObjectKind::Atomic => "atomic variable",
+        ObjectKind::LockWord => "hand-made lock",
+        ObjectKind::Descriptor => "file descriptor",
+    }
+}
+
+/// A runtime's notice in words.
+pub fn notice(notice: &Notice) -> String {
+    match notice {
+        Notice::NotModelled { call, count } => {
+            format!("`{call}` is not modelled (called {count} times): schedules around it are not controlled")
+        }
+        Notice::NotReplayable { reason } => format!("runs may not repeat: {reason}"),
+        Notice::NotInterposed { call } => format!("`{call}` does not reach deadheat's runtime"),
+        Notice::Cut { what, count } => format!("{what}: {count} left out for want of room"),
+        Notice::NotPatched { site } => format!(
+            "a statement could not be watched (module {}, site {})",
+            site.module, site.index
+        ),
+        Notice::Text(text) => text.clone(),
+    }
+}
+
+/// Whether the evidence of a case holds: `unordered` proves nothing where code without sites may have
+/// synchronised unseen.
+pub fn unordered_proves(opaque_libraries: &[String], sites: &SiteIndex) -> bool {
+    opaque_libraries.is_empty() && !sites.opaque_assembly()
+}
+
+/// Evidence, for the store.
+pub fn evidence_name(evidence: Evidence) -> String {
+    deadheat_report::schema::name(&evidence)
+}

@@ -1,0 +1,379 @@
+//! The pipeline: ordinary runs, phase 1, confirmation, report; within a budget, with a store.
+//!
+//! It ends when every candidate is settled and no further schedule adds any; the budget is a maximum.
+//! With `runs` set there is no clock in it: the same program and seed give the same findings at any
+//! number of jobs. Whatever stops it (budget, interrupt, a full disk), what was found is reported.
+
+mod results;
+
+use crate::candidate::Candidate;
+use crate::confirmation;
+use crate::describe::unordered_proves;
+use crate::input::Input;
+use crate::phase_one::PhaseOne;
+use crate::progress::Progress;
+use crate::store::{self, Store, StoreError, Tried};
+use deadheat_confirm::candidate::{BadRun, Rules};
+use deadheat_confirm::judge::Judge;
+use deadheat_confirm::{Baseline, Case, Isolation, Program, ProgramError, RunError, Stage, StageError, StageOptions};
+use deadheat_report::Report;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How much of the pipeline is wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Extent {
+    /// All of it.
+    #[default]
+    Hunt,
+    /// Phase 1 under `fifo` alone.
+    Detect,
+    /// Phase 2 alone, for stored suspicions: those with these labels, or all.
+    Confirm(Vec<String>),
+}
+
+/// What a hunt may do.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// How much of the pipeline.
+    pub extent: Extent,
+    /// Most time.
+    pub budget: Option<Duration>,
+    /// Tries per candidate, exactly, and no clock.
+    pub runs: Option<u32>,
+    /// Runs at the same time.
+    pub jobs: usize,
+    /// First seed.
+    pub seed: u64,
+    /// Probability of a switch at scheduling points, in 1/1024.
+    pub switch: u32,
+    /// Keep runs apart.
+    pub isolate: bool,
+    /// Shell command that prepares each run.
+    pub setup: Option<String>,
+    /// Wall-clock limit of a run.
+    pub limit: Option<Duration>,
+    /// No progress line.
+    pub quiet: bool,
+    /// Directory of the store; beside the program if none.
+    pub store: Option<PathBuf>,
+    /// Set by the user's interrupt.
+    pub interrupted: Arc<AtomicBool>,
+}
+
+/// Why a hunt could not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum HuntError {
+    /// The program.
+    #[error(transparent)]
+    Program(#[from] ProgramError),
+    /// The stage.
+    #[error(transparent)]
+    Stage(#[from] StageError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// An ordinary run.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// The program's file.
+    #[error("the program cannot be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The program does not end.
+    #[error(
+        "the program did not end within {0:.0?} in its ordinary run; give it arguments with which it ends, or a longer limit: --timeout DURATION"
+    )]
+    Endless(Duration),
+    /// Interrupted before anything was found.
+    #[error("interrupted before anything was found")]
+    Interrupted,
+}
+
+/// What a hunt came to.
+#[derive(Clone, Debug)]
+pub struct Hunt {
+    /// The report.
+    pub report: Report,
+    /// Whether the user stopped it.
+    pub interrupted: bool,
+    /// What kept it from doing its whole job.
+    pub trouble: Option<String>,
+    /// Where results are kept; none in memory.
+    pub store: Option<PathBuf>,
+}
+
+/// A wall-clock limit for the first run, before anything is known.
+const FIRST_LIMIT: Duration = Duration::from_secs(60);
+/// Later runs may take this many times an ordinary run.
+const PATIENCE: u32 = 20;
+/// But no less than this.
+const LEAST_LIMIT: Duration = Duration::from_secs(10);
+
+struct Work<'a> {
+    options: &'a Options,
+    begun: Instant,
+    stage: &'a Stage,
+    store: &'a Store,
+    input: &'a Input,
+    baseline: &'a Baseline,
+    rules: Rules,
+    progress: Progress,
+    notices: Vec<String>,
+    trouble: Option<String>,
+}
+
+/// Hunts in a program.
+pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
+    let begun = Instant::now();
+    let build = program.check()?;
+    let input = Input::of(&program, options.setup.clone())?;
+    let beside = || {
+        program
+            .file
+            .parent()
+            .unwrap_or(&program.directory)
+            .join(store::DIRECTORY)
+    };
+    let store = Store::open(&options.store.clone().unwrap_or_else(beside))?;
+    let deadline = options.budget.filter(|_| options.runs.is_none()).map(|b| begun + b);
+    let stage = Stage::new(
+        program,
+        StageOptions {
+            isolate: options.isolate,
+            setup: options.setup.clone(),
+            limit: options.limit.unwrap_or(FIRST_LIMIT),
+            deadline,
+            interrupted: options.interrupted.clone(),
+        },
+    )?;
+    let progress = Progress::new(options.quiet);
+    progress.phase("ordinary runs", 0);
+    let rules = rules(options);
+    let baseline = Baseline::take(&stage, |plan| plan)?;
+    if stage.interrupted() {
+        return Err(HuntError::Interrupted);
+    }
+    if baseline.fifo.iter().all(|o| o.inconclusive()) {
+        return Err(HuntError::Endless(baseline.elapsed));
+    }
+    if options.limit.is_none() {
+        stage.set_limit((baseline.elapsed * PATIENCE).max(LEAST_LIMIT));
+    }
+    let mut notices = store.warnings.clone();
+    notices.extend(stage.isolation.limits());
+    notices.extend(ordinary(&baseline));
+    if !build.debug {
+        notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());
+    }
+    let (stage, store, input, baseline) = (&stage, &store, &input, &baseline);
+    let work = Work {
+        options,
+        begun,
+        stage,
+        store,
+        input,
+        baseline,
+        rules,
+        progress,
+        notices,
+        trouble: None,
+    };
+    Ok(work.go())
+}
+
+fn rules(options: &Options) -> Rules {
+    let mut rules = Rules::new(options.seed);
+    rules.switch = options.switch;
+    if let Some(runs) = options.runs {
+        (rules.tries, rules.early) = (runs.max(1), false);
+    }
+    rules
+}
+
+/// What a user should know of the ordinary runs.
+fn ordinary(baseline: &Baseline) -> Vec<String> {
+    let mut told = Vec::new();
+    let bad = baseline.fifo.iter().chain([&baseline.native]).find_map(|o| match o {
+        deadheat_confirm::Outcome::Exit(_) => None,
+        other => other.as_harm(),
+    });
+    if let Some(harm) = bad {
+        let what = deadheat_report::words::harm(harm.kind);
+        told.push(format!(
+            "the program's ordinary runs already end badly ({what}: {}): that is laid to no schedule",
+            harm.detail
+        ));
+    }
+    if !baseline.repeatable {
+        told.push("ordinary runs did not repeat with the same schedule: something outside has a say in it".into());
+    }
+    if !baseline.fixed_addresses {
+        told.push("address randomisation cannot be switched off here: replays may depend on addresses".into());
+    }
+    if !baseline.opaque_libraries.is_empty() {
+        let names = baseline.opaque_libraries.join(", ");
+        told.push(format!(
+            "libraries without sites ({names}): synchronisation in them is unseen"
+        ));
+    }
+    told
+}
+
+impl Work<'_> {
+    fn stop(&self) -> bool {
+        self.stage.stopped()
+    }
+
+    fn go(mut self) -> Hunt {
+        let mut phase = PhaseOne::default();
+        let candidates = match &self.options.extent {
+            Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
+            _ => self.predict(&mut phase),
+        };
+        self.notices.append(&mut phase.notices);
+        self.progress.candidates(candidates.len());
+        let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
+        let mut bad = Vec::new();
+        if self.options.extent != Extent::Detect {
+            bad = self.bad_endings(&phase);
+            self.confirm(&candidates, &mut cases);
+        }
+        self.progress.finish();
+        self.report(candidates, cases, bad, &phase)
+    }
+
+    /// Phase 1.
+    fn predict(&mut self, phase: &mut PhaseOne) -> Vec<Candidate> {
+        while !phase.done() && !self.stop() {
+            self.progress.phase("detecting", self.stage.runs());
+            if let Err(error) = phase.look(self.stage, &self.rules.plan, self.options.seed, self.options.switch) {
+                self.trouble = Some(error.to_string());
+                break;
+            }
+            self.progress.candidates(phase.candidates.len());
+            if self.options.extent == Extent::Detect {
+                break;
+            }
+        }
+        std::mem::take(&mut phase.candidates).in_order()
+    }
+
+    fn stored_candidates(&mut self, labels: &[String], phase: &mut PhaseOne) -> Vec<Candidate> {
+        let stored = self
+            .store
+            .suspicions(self.input.program, self.input.hash())
+            .unwrap_or_default();
+        if stored.is_empty() {
+            self.notices
+                .push("no suspicions are stored for this program and input; run `deadheat detect` first".into());
+        }
+        let mut wanted = Vec::new();
+        for suspicion in stored {
+            phase.sites.extend(&suspicion.context.modules);
+            let Some(candidate) = suspicion.candidate(&phase.sites) else {
+                continue;
+            };
+            let label = self.store.label(&candidate.fingerprint()).unwrap_or_default();
+            if labels.is_empty() || labels.contains(&label) {
+                wanted.push(candidate);
+            }
+        }
+        wanted.sort_by(|a, b| (!a.precise, &a.first, &a.second).cmp(&(!b.precise, &b.first, &b.second)));
+        wanted
+    }
+
+    /// The case of a candidate, going on from what the store knows of it.
+    fn case(&self, candidate: &Candidate, phase: &PhaseOne) -> Case {
+        let mut targets = candidate.targets.clone();
+        targets.unordered = unordered_proves(&self.baseline.opaque_libraries, &phase.sites);
+        let mut case = Case::new(targets);
+        let print = candidate.fingerprint();
+        let known = self
+            .store
+            .tried(&print, self.input.program, self.input.hash())
+            .ok()
+            .flatten();
+        if let Some(t) = known.filter(|t| t.tries > 0) {
+            (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
+            case.reached = t.hits > 0;
+            if t.settled && t.allowed >= self.rules.tries {
+                case.settled = Some(deadheat_confirm::candidate::Settled::Tried);
+            }
+        }
+        case
+    }
+
+    /// Bad ends of phase 1's runs, repeated.
+    fn bad_endings(&mut self, phase: &PhaseOne) -> Vec<BadRun> {
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let mut found: Vec<BadRun> = Vec::new();
+        for ending in &phase.endings {
+            let Some(harm) = self.baseline.harm(&ending.outcome) else {
+                continue;
+            };
+            if self.stop() || found.iter().any(|b| b.outcome.alike(&ending.outcome)) {
+                continue;
+            }
+            if let Ok(Some(shown)) = judge.happened(&ending.plan, &ending.run) {
+                found.push(BadRun {
+                    outcome: ending.outcome.clone(),
+                    harm,
+                    shown,
+                    met: false,
+                });
+            }
+        }
+        found
+    }
+
+    /// Phase 2.
+    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case]) {
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let jobs = self.jobs();
+        let stage = self.stage;
+        let stop = || stage.stopped();
+        let mut unsaved = None;
+        let mut keep = |cases: &[Case]| unsaved = self.save_tried(candidates, cases).err().map(|e| e.to_string());
+        let result = confirmation::settle(judge, cases, jobs, &stop, &self.progress, &mut keep);
+        let trouble = result.err().map(|e| e.to_string()).or(unsaved);
+        self.trouble = self.trouble.take().or(trouble);
+    }
+
+    fn jobs(&self) -> usize {
+        let alone = matches!(self.stage.isolation, Isolation::Shared(_))
+            || !self.stage.isolation.own_network() && self.stage.program.listens();
+        if alone { 1 } else { self.options.jobs.max(1) }
+    }
+
+    fn save_tried(&self, candidates: &[Candidate], cases: &[Case]) -> Result<(), StoreError> {
+        self.store.together(|| {
+            for (candidate, case) in candidates.iter().zip(cases) {
+                let tried = Tried {
+                    tries: case.tries,
+                    met: case.met,
+                    hits: case.hits,
+                    settled: case.settled.is_some(),
+                    allowed: self.rules.tries,
+                };
+                self.store
+                    .save_tried(&candidate.fingerprint(), self.input.program, self.input.hash(), &tried)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether the user stopped the work.
+    fn interrupted(&self) -> bool {
+        self.options.interrupted.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,164 @@
+//! From cases to a report: findings described, labelled, stored, and joined with what is known already.
+
+use super::{Extent, Hunt, Work};
+use crate::bad_end;
+use crate::candidate::Candidate;
+use crate::describe::Names;
+use crate::phase_one::PhaseOne;
+use crate::store::{Execution, StoreError};
+use crate::token::Token;
+use deadheat_confirm::Case;
+use deadheat_confirm::candidate::{BadRun, Shown};
+use deadheat_report::finding::{self, Finding, Report, Stats};
+
+/// A finding and the execution that shows it.
+type Found = (Finding, Option<Execution>);
+
+impl Work<'_> {
+    pub(super) fn report(
+        mut self,
+        candidates: Vec<Candidate>,
+        cases: Vec<Case>,
+        bad: Vec<BadRun>,
+        phase: &PhaseOne,
+    ) -> Hunt {
+        let mut names = Names::new(&phase.sites);
+        let mut found: Vec<Found> = Vec::new();
+        for (candidate, case) in candidates.iter().zip(&cases) {
+            let finding = names.race(candidate, case);
+            let execution = case.shown.as_ref().map(|s| self.execution(s));
+            found.push((finding, execution));
+        }
+        for end in bad.iter().chain(cases.iter().flat_map(|c| &c.bad)) {
+            if !laid(end, &cases) {
+                let finding = bad_end::finding(&mut names, end);
+                found.push((finding, Some(self.execution(&end.shown))));
+            }
+        }
+        let mut seen = std::collections::HashSet::new();
+        found.retain(|(f, _)| seen.insert(f.fingerprint.clone()));
+        if let Err(error) = self.keep(&candidates, &mut found) {
+            self.trouble = self.trouble.take().or(Some(error.to_string()));
+        }
+        let stats = self.stats(&candidates, &cases, phase);
+        let mut report = Report {
+            version: finding::VERSION,
+            program: self.program(),
+            findings: self.joined(found),
+            stats,
+            notices: std::mem::take(&mut self.notices),
+        };
+        report.sort();
+        let seconds = report.stats.seconds;
+        let noted = self
+            .store
+            .save_hunt(self.input.program, self.input.hash(), self.stage.runs(), seconds);
+        self.trouble = self.trouble.take().or(noted.err().map(|e| e.to_string()));
+        let store = self.store.directory().map(Into::into);
+        Hunt {
+            report,
+            interrupted: self.interrupted(),
+            trouble: self.trouble.take(),
+            store,
+        }
+    }
+
+    fn execution(&self, shown: &Shown) -> Execution {
+        Execution {
+            program: self.input.program,
+            input: self.input.hash(),
+            plan: shown.plan.clone(),
+            switches: shown.run.records.switches.clone(),
+            schedule_hash: shown.hash,
+            meeting: shown.meeting,
+        }
+    }
+
+    /// Gives labels and replay tokens, and stores everything.
+    fn keep(&self, candidates: &[Candidate], found: &mut [Found]) -> Result<(), StoreError> {
+        let (program, input) = (self.input.program, self.input.hash());
+        let mut number = 0;
+        for (finding, execution) in found.iter_mut() {
+            number += 1;
+            finding.id = format!("F{number}");
+            let token = execution
+                .as_ref()
+                .map(|e| Token::new(program, input, &e.plan, e.schedule_hash));
+            finding.replay = token.map(|t| t.encode());
+        }
+        self.store.together(|| {
+            self.store.save_input(self.input)?;
+            for candidate in candidates {
+                self.store.save_suspicion(candidate, program, input)?;
+            }
+            for (finding, execution) in found.iter_mut() {
+                finding.id = self.store.label(&finding.fingerprint)?;
+                self.store.save(finding, program, input, execution.as_ref())?;
+            }
+            Ok(())
+        })
+    }
+
+    /// What was found now, with what the store knows of the same program and input. A stored verdict
+    /// that is stronger stands.
+    fn joined(&self, found: Vec<Found>) -> Vec<Finding> {
+        let mut all: Vec<Finding> = found.into_iter().map(|(f, _)| f).collect();
+        if let Extent::Confirm(labels) = &self.options.extent
+            && !labels.is_empty()
+        {
+            return all;
+        }
+        for known in self
+            .store
+            .findings(self.input.program, self.input.hash())
+            .unwrap_or_default()
+        {
+            match all.iter_mut().find(|f| f.fingerprint == known.fingerprint) {
+                Some(now) if known.verdict > now.verdict => {
+                    let (tries, hits) = (now.tries.max(known.tries), now.hits.max(known.hits));
+                    *now = Finding { tries, hits, ..known };
+                }
+                Some(_) => {}
+                None => all.push(known),
+            }
+        }
+        all
+    }
+
+    fn program(&self) -> finding::Program {
+        let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        finding::Program {
+            file: lossy(&self.input.file),
+            args: self.input.args.iter().map(|a| lossy(a)).collect(),
+            hash: format!("{:016x}", self.input.program),
+        }
+    }
+
+    fn stats(&self, candidates: &[Candidate], cases: &[Case], phase: &PhaseOne) -> Stats {
+        let settled = cases.iter().filter(|c| c.settled.is_some()).count();
+        let done = settled == cases.len() && (phase.done() || self.options.extent != Extent::Hunt);
+        let stopped = match () {
+            () if self.interrupted() => Some("interrupted".to_string()),
+            () if self.trouble.is_some() => self.trouble.clone(),
+            () if self.options.extent == Extent::Detect || done => None,
+            () => Some("the budget is used up".to_string()),
+        };
+        Stats {
+            runs: self.stage.runs(),
+            seconds: self.begun.elapsed().as_secs_f64(),
+            schedules: phase.schedules,
+            candidates: candidates.len() as u32,
+            settled: settled as u32,
+            inconclusive: phase.inconclusive + cases.iter().map(|c| c.inconclusive).sum::<u32>(),
+            stopped,
+        }
+    }
+}
+
+/// Whether an end like this is laid to some pair already.
+fn laid(end: &BadRun, cases: &[Case]) -> bool {
+    cases.iter().any(|c| {
+        let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
+        shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).alike(&end.outcome))
+    })
+}

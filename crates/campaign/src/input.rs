@@ -1,0 +1,80 @@
+//! What a run depends on besides the schedule, kept so that a stored execution can be run again.
+
+use crate::hash::Fnv;
+use deadheat_confirm::Program;
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+/// A program with its input, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Input {
+    /// The executable.
+    pub file: Vec<u8>,
+    /// Hash of its contents.
+    pub program: u64,
+    /// `argv[0]`.
+    pub name: Vec<u8>,
+    /// Arguments.
+    pub args: Vec<Vec<u8>>,
+    /// Working directory.
+    pub directory: Vec<u8>,
+    /// Environment.
+    pub environment: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Standard input.
+    pub stdin: Vec<u8>,
+    /// The setup command.
+    pub setup: Option<String>,
+}
+
+fn bytes(text: &OsStr) -> Vec<u8> {
+    text.as_bytes().to_vec()
+}
+
+fn text(bytes: &[u8]) -> OsString {
+    OsString::from_vec(bytes.to_vec())
+}
+
+impl Input {
+    /// The input of a program that is about to be run.
+    pub fn of(program: &Program, setup: Option<String>) -> std::io::Result<Input> {
+        Ok(Input {
+            file: bytes(program.file.as_os_str()),
+            program: hash_file(&program.file)?,
+            name: bytes(&program.name),
+            args: program.args.iter().map(|a| bytes(a)).collect(),
+            directory: bytes(program.directory.as_os_str()),
+            environment: program.environment.iter().map(|(k, v)| (bytes(k), bytes(v))).collect(),
+            stdin: program.stdin.clone(),
+            setup,
+        })
+    }
+
+    /// The program to run again.
+    pub fn program(&self) -> Program {
+        Program {
+            file: PathBuf::from(text(&self.file)),
+            name: text(&self.name),
+            args: self.args.iter().map(|a| text(a)).collect(),
+            directory: PathBuf::from(text(&self.directory)),
+            environment: self.environment.iter().map(|(k, v)| (text(k), text(v))).collect(),
+            stdin: self.stdin.clone(),
+        }
+    }
+
+    /// Hash of what the user gives: arguments, standard input, setup. Not of the environment, which
+    /// differs a little from shell to shell.
+    pub fn hash(&self) -> u64 {
+        let mut hash = Fnv::default();
+        for part in self.args.iter().chain([&self.stdin]) {
+            hash.bytes(part).bytes(&[0xff]);
+        }
+        hash.text(self.setup.as_deref().unwrap_or_default()).number()
+    }
+}
+
+/// Hash of a file's contents.
+pub fn hash_file(path: &std::path::Path) -> std::io::Result<u64> {
+    Ok(Fnv::default().bytes(&std::fs::read(path)?).number())
+}

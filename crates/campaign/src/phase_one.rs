@@ -1,0 +1,118 @@
+//! Phase 1: candidates from detection, under `fifo` and then under other schedules while they add any.
+//!
+//! Each schedule takes one run to find the granules with a suspicious pair, and a second, the same
+//! execution again, only if there are any, to record the statements.
+
+use crate::candidate::Candidates;
+use crate::site_index::SiteIndex;
+use deadheat_confirm::outcome::Outcome;
+use deadheat_confirm::{Run, RunError, Stage};
+use deadheat_wire::plan::{Mode, Plan, Policy};
+
+/// Flagged granules per signature.
+const PER_SIGNATURE: u32 = 256;
+/// Schedules in a row that add nothing before phase 1 ends.
+const BARREN: u32 = 2;
+/// Most schedules.
+const SCHEDULES: u32 = 8;
+
+/// A run of phase 1 that ended in some way, for the judge of bad ends.
+#[derive(Clone, Debug)]
+pub struct Ending {
+    /// Its plan.
+    pub plan: Plan,
+    /// The run.
+    pub run: Run,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What phase 1 has found.
+#[derive(Debug, Default)]
+pub struct PhaseOne {
+    /// The candidates.
+    pub candidates: Candidates,
+    /// Names of the sites.
+    pub sites: SiteIndex,
+    /// Schedules that were looked at.
+    pub schedules: u32,
+    /// Runs that say nothing.
+    pub inconclusive: u32,
+    /// How the runs under other schedules than `fifo` ended.
+    pub endings: Vec<Ending>,
+    /// What limits the result.
+    pub notices: Vec<String>,
+    barren: u32,
+}
+
+impl PhaseOne {
+    /// Whether further schedules are worth while.
+    pub fn done(&self) -> bool {
+        self.schedules >= SCHEDULES || self.barren >= BARREN
+    }
+
+    /// Looks at the next schedule: `fifo` first, then random ones with bursts.
+    pub fn look(&mut self, stage: &Stage, base: &Plan, seed: u64, switch: u32) -> Result<(), RunError> {
+        let policy = match self.schedules {
+            0 => Policy::Fifo,
+            n => Policy::Random {
+                seed: seed.wrapping_add(n.into()),
+                switch,
+            },
+        };
+        let first = self.schedules == 0;
+        self.schedules += 1;
+        let plan = Plan {
+            mode: Mode::Granules {
+                per_signature: PER_SIGNATURE,
+            },
+            policy,
+            ..base.clone()
+        };
+        let run = stage.run(&plan)?;
+        let found = run.records.granules.clone().unwrap_or_default();
+        self.note(&run);
+        self.keep(&plan, run, first);
+        let mut added = 0;
+        if !found.addresses.is_empty() {
+            let mode = Mode::Statements {
+                granules: found.addresses,
+                lock_words: found.lock_words,
+            };
+            let run = stage.run(&Plan { mode, ..plan })?;
+            self.note(&run);
+            self.sites.extend(&run.records.modules);
+            added = self.candidates.add(&run.records, &self.sites);
+        }
+        self.barren = if added > 0 || first { 0 } else { self.barren + 1 };
+        Ok(())
+    }
+
+    fn keep(&mut self, plan: &Plan, run: Run, first: bool) {
+        let outcome = Outcome::of(&run);
+        self.sites.extend(&run.records.modules);
+        self.inconclusive += u32::from(outcome.inconclusive());
+        if !first && outcome.as_harm().is_some() {
+            self.endings.push(Ending {
+                plan: plan.clone(),
+                run,
+                outcome,
+            });
+        }
+    }
+
+    fn note(&mut self, run: &Run) {
+        for notice in &run.records.notices {
+            let told = crate::describe::notice(notice);
+            if !self.notices.contains(&told) {
+                self.notices.push(told);
+            }
+        }
+        if run.records.lost > 0 {
+            self.notices.push(format!("{} records did not fit", run.records.lost));
+        }
+        if let Some(damage) = run.records.damage {
+            self.notices.push(format!("a record file was cut short ({damage:?})"));
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! A stored execution again.
+
+use crate::input::{Input, hash_file};
+use crate::store::Execution;
+use crate::token::Token;
+use deadheat_confirm::replay::{Repetition, by_policy, by_schedule};
+use deadheat_confirm::{RunError, Stage};
+use deadheat_wire::plan::{Plan, PlanError};
+
+/// Why an execution cannot be run again.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// The program is another one now.
+    #[error("`{0}` has changed since: the execution was recorded with another build of it. Hunt again.")]
+    Changed(String),
+    /// The program is gone.
+    #[error("`{0}` cannot be read: {1}")]
+    Gone(String, std::io::Error),
+    /// The token belongs to another program.
+    #[error("the token is of another program or build than `{0}`")]
+    OtherProgram(String),
+    /// The token was made with another input.
+    #[error("the token was made with other arguments or another standard input")]
+    OtherInput,
+    /// The plan is of another version.
+    #[error("the plan was made by another version of deadheat ({0:?})")]
+    Plan(PlanError),
+    /// A run failed.
+    #[error(transparent)]
+    Run(#[from] RunError),
+}
+
+/// Checks that the stored program is still the one that was run.
+pub fn unchanged(input: &Input) -> Result<(), ReplayError> {
+    let program = input.program();
+    let shown = program.file.display().to_string();
+    match hash_file(&program.file) {
+        Ok(hash) if hash == input.program => Ok(()),
+        Ok(_) => Err(ReplayError::Changed(shown)),
+        Err(error) => Err(ReplayError::Gone(shown, error)),
+    }
+}
+
+/// The execution that a token names, for a program and input given by the user.
+pub fn of_token(token: &Token, input: &Input) -> Result<Execution, ReplayError> {
+    if token.program != input.program {
+        return Err(ReplayError::OtherProgram(input.program().file.display().to_string()));
+    }
+    if token.input != input.hash() {
+        return Err(ReplayError::OtherInput);
+    }
+    let plan = Plan::decode(&token.plan).map_err(ReplayError::Plan)?;
+    Ok(Execution {
+        program: token.program,
+        input: token.input,
+        plan,
+        switches: Vec::new(),
+        schedule_hash: token.schedule_hash,
+        meeting: None,
+    })
+}
+
+/// Both ways of running an execution again: by policy and seed, and by its recorded switches.
+#[derive(Clone, Debug)]
+pub struct Again {
+    /// By policy and seed.
+    pub by_policy: Repetition,
+    /// By the recorded switches, if they are kept.
+    pub by_schedule: Option<Repetition>,
+}
+
+/// Runs an execution again, both ways.
+pub fn again(stage: &Stage, execution: &Execution) -> Result<Again, ReplayError> {
+    let hash = execution.schedule_hash;
+    let by_policy = by_policy(stage, &execution.plan, hash)?;
+    let by_schedule = if execution.switches.is_empty() {
+        None
+    } else {
+        Some(by_schedule(stage, &execution.plan, &execution.switches, hash)?)
+    };
+    Ok(Again { by_policy, by_schedule })
+}

@@ -1,0 +1,411 @@
+//! What deadheat remembers: `.deadheat/` beside the program, a SQLite file.
+//!
+//! One process writes at a time (a lock file). A damaged file is set aside with a message; where
+//! nothing can be written the store lives in memory, with a warning. Labels (`F3`) are given once per
+//! fingerprint and never again.
+
+mod tables;
+
+use crate::candidate::{Candidate, Suspicion};
+use crate::input::Input;
+use deadheat_report::Finding;
+use deadheat_wire::plan::{Plan, Switch};
+use rusqlite::{Connection, OptionalExtension, params};
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+/// Name of the directory beside the program.
+pub const DIRECTORY: &str = ".deadheat";
+const FILE: &str = "store.sqlite";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    connection: Connection,
+    directory: Option<PathBuf>,
+    /// Held while the store is open for writing.
+    _lock: Option<File>,
+    /// What the user should know of its state.
+    pub warnings: Vec<String>,
+}
+
+/// Why a store cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Another hunt writes to it.
+    #[error(
+        "another deadheat (process {1}) is at work in {0}; wait for it, or give this one its own store: --store DIR"
+    )]
+    Busy(PathBuf, String),
+    /// There is none.
+    #[error("there is no store at {0}; run `deadheat hunt -- PROGRAM` first, or name it: --store DIR")]
+    Missing(PathBuf),
+    /// It cannot be read.
+    #[error("the store at {0} cannot be read: {1}")]
+    Unreadable(PathBuf, String),
+    /// It cannot be written.
+    #[error("results could not be stored: {0}{hint}", hint = if full(.0) { " (the disk is full)" } else { "" })]
+    Write(#[from] rusqlite::Error),
+}
+
+fn full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull)
+}
+
+/// An execution that can be run again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Execution {
+    /// Hash of the program.
+    pub program: u64,
+    /// Hash of the input.
+    pub input: u64,
+    /// Policy and seed, and what is watched.
+    pub plan: Plan,
+    /// The recorded switches.
+    pub switches: Vec<Switch>,
+    /// Hash of the schedule.
+    pub schedule_hash: u64,
+    /// The meeting that shows the pair.
+    pub meeting: Option<u32>,
+}
+
+/// How far a candidate came, for one program and input.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tried {
+    /// Tries.
+    pub tries: u32,
+    /// Tries in which the pair met.
+    pub met: u32,
+    /// Tries that showed it.
+    pub hits: u32,
+    /// Whether it is settled.
+    pub settled: bool,
+    /// Tries per candidate that the hunt allowed.
+    pub allowed: u32,
+}
+
+impl Store {
+    /// Opens the store in a directory for writing, or one in memory if nothing can be written there.
+    pub fn open(directory: &Path) -> Result<Store, StoreError> {
+        let unwritable = |why: std::io::Error| {
+            let told = format!(
+                "{} cannot be written ({why}): results are kept in memory only",
+                directory.display()
+            );
+            Store::memory(vec![told])
+        };
+        if let Err(error) = std::fs::create_dir_all(directory) {
+            return unwritable(error);
+        }
+        private(directory);
+        let lock = match File::options()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(directory.join("lock"))
+        {
+            Ok(lock) => lock,
+            Err(error) => return unwritable(error),
+        };
+        lock_for(&lock, directory)?;
+        let mut warnings = Vec::new();
+        let connection = match open_file(&directory.join(FILE)) {
+            Ok(connection) => connection,
+            Err(error) => {
+                let aside = set_aside(directory);
+                warnings.push(match &aside {
+                    Ok(path) => format!("the store was damaged ({error}); it is set aside as {}", path.display()),
+                    Err(e) => format!("the store is damaged ({error}) and cannot be set aside ({e})"),
+                });
+                match aside.ok().and_then(|_| open_file(&directory.join(FILE)).ok()) {
+                    Some(connection) => connection,
+                    None => return Store::memory(warnings),
+                }
+            }
+        };
+        Ok(Store {
+            connection,
+            directory: Some(directory.into()),
+            _lock: Some(lock),
+            warnings,
+        })
+    }
+
+    /// Opens an existing store for reading.
+    pub fn read(directory: &Path) -> Result<Store, StoreError> {
+        let path = directory.join(FILE);
+        if !path.exists() {
+            return Err(StoreError::Missing(directory.into()));
+        }
+        let unreadable = |e: rusqlite::Error| StoreError::Unreadable(directory.into(), e.to_string());
+        let connection =
+            Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unreadable)?;
+        tables::check(&connection).map_err(unreadable)?;
+        Ok(Store {
+            connection,
+            directory: Some(directory.into()),
+            _lock: None,
+            warnings: Vec::new(),
+        })
+    }
+
+    /// A store that ends with the process.
+    pub fn memory(warnings: Vec<String>) -> Result<Store, StoreError> {
+        let connection = Connection::open_in_memory()?;
+        tables::create(&connection)?;
+        Ok(Store {
+            connection,
+            directory: None,
+            _lock: None,
+            warnings,
+        })
+    }
+
+    /// Where it is; none in memory.
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// The label of a fingerprint, given now if it has none.
+    pub fn label(&self, fingerprint: &str) -> Result<String, StoreError> {
+        self.connection
+            .execute("INSERT OR IGNORE INTO labels (fingerprint) VALUES (?1)", [fingerprint])?;
+        let sql = "SELECT number FROM labels WHERE fingerprint = ?1";
+        let number: i64 = self.connection.query_row(sql, [fingerprint], |row| row.get(0))?;
+        Ok(format!("F{number}"))
+    }
+
+    /// Keeps an input.
+    pub fn save_input(&self, input: &Input) -> Result<(), StoreError> {
+        let body = postcard::to_allocvec(input).unwrap_or_default();
+        let sql = "INSERT OR REPLACE INTO inputs (program, input, body, used) VALUES (?1, ?2, ?3, unixepoch('subsec'))";
+        self.connection
+            .execute(sql, params![key(input.program), key(input.hash()), body])?;
+        Ok(())
+    }
+
+    /// The input with these hashes.
+    pub fn input(&self, program: u64, input: u64) -> Result<Option<Input>, StoreError> {
+        let sql = "SELECT body FROM inputs WHERE program = ?1 AND input = ?2";
+        let body: Option<Vec<u8>> = self
+            .connection
+            .query_row(sql, params![key(program), key(input)], |r| r.get(0))
+            .optional()?;
+        Ok(body.and_then(|b| postcard::from_bytes(&b).ok()))
+    }
+
+    /// The input of the latest hunt.
+    pub fn latest_input(&self) -> Result<Option<Input>, StoreError> {
+        let sql = "SELECT body FROM inputs ORDER BY used DESC LIMIT 1";
+        let body: Option<Vec<u8>> = self.connection.query_row(sql, [], |r| r.get(0)).optional()?;
+        Ok(body.and_then(|b| postcard::from_bytes(&b).ok()))
+    }
+
+    /// How far a candidate came with this program and input.
+    pub fn tried(&self, fingerprint: &str, program: u64, input: u64) -> Result<Option<Tried>, StoreError> {
+        let sql = "SELECT tries, met, hits, settled, allowed FROM candidates
+                   WHERE fingerprint = ?1 AND program = ?2 AND input = ?3";
+        let row = |r: &rusqlite::Row<'_>| {
+            Ok(Tried {
+                tries: r.get(0)?,
+                met: r.get(1)?,
+                hits: r.get(2)?,
+                settled: r.get(3)?,
+                allowed: r.get(4)?,
+            })
+        };
+        Ok(self
+            .connection
+            .query_row(sql, params![fingerprint, key(program), key(input)], row)
+            .optional()?)
+    }
+
+    /// Keeps how far a candidate came.
+    pub fn save_tried(&self, fingerprint: &str, program: u64, input: u64, t: &Tried) -> Result<(), StoreError> {
+        let sql = "INSERT OR REPLACE INTO candidates (fingerprint, program, input, tries, met, hits, settled, allowed)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+        let values = params![
+            fingerprint,
+            key(program),
+            key(input),
+            t.tries,
+            t.met,
+            t.hits,
+            t.settled,
+            t.allowed
+        ];
+        self.connection.execute(sql, values)?;
+        Ok(())
+    }
+
+    /// Keeps a finding and the execution that shows it. A weaker verdict on the same program and input
+    /// does not replace a stronger one.
+    pub fn save(&self, f: &Finding, program: u64, input: u64, execution: Option<&Execution>) -> Result<(), StoreError> {
+        if self
+            .finding(&f.fingerprint, program, input)?
+            .is_some_and(|known| known.verdict > f.verdict)
+        {
+            return Ok(());
+        }
+        let body = serde_json::to_string(f).unwrap_or_default();
+        let plan = execution.map(|e| e.plan.encode());
+        let switches = execution.map(|e| postcard::to_allocvec(&e.switches).unwrap_or_default());
+        let hash = execution.map(|e| key(e.schedule_hash));
+        let meeting = execution.and_then(|e| e.meeting);
+        let sql = "INSERT OR REPLACE INTO findings
+                   (fingerprint, program, input, verdict, body, plan, switches, schedule_hash, meeting)
+                   VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+        let verdict = deadheat_report::schema::name(&f.verdict);
+        let values = params![
+            f.fingerprint,
+            key(program),
+            key(input),
+            verdict,
+            body,
+            plan,
+            switches,
+            hash,
+            meeting
+        ];
+        self.connection.execute(sql, values)?;
+        Ok(())
+    }
+
+    /// A stored finding.
+    pub fn finding(&self, fingerprint: &str, program: u64, input: u64) -> Result<Option<Finding>, StoreError> {
+        let sql = "SELECT body FROM findings WHERE fingerprint = ?1 AND program = ?2 AND input = ?3";
+        let body: Option<String> = self
+            .connection
+            .query_row(sql, params![fingerprint, key(program), key(input)], |r| r.get(0))
+            .optional()?;
+        Ok(body.and_then(|b| serde_json::from_str(&b).ok()))
+    }
+
+    /// All findings of a program with an input.
+    pub fn findings(&self, program: u64, input: u64) -> Result<Vec<Finding>, StoreError> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT body FROM findings WHERE program = ?1 AND input = ?2")?;
+        let rows = statement.query_map(params![key(program), key(input)], |r| r.get::<_, String>(0))?;
+        Ok(rows.flatten().filter_map(|b| serde_json::from_str(&b).ok()).collect())
+    }
+
+    /// The execution that shows the finding with this label, the latest program's first.
+    pub fn execution(&self, label: &str) -> Result<Option<Execution>, StoreError> {
+        let number: Option<i64> = label.trim_start_matches(['F', 'f']).parse().ok();
+        let sql = "SELECT f.program, f.input, f.plan, f.switches, f.schedule_hash, f.meeting
+                   FROM findings f JOIN labels l USING (fingerprint) JOIN inputs i USING (program, input)
+                   WHERE l.number = ?1 AND f.plan IS NOT NULL ORDER BY i.used DESC LIMIT 1";
+        let row = |r: &rusqlite::Row<'_>| -> rusqlite::Result<Option<Execution>> {
+            let (plan, switches): (Vec<u8>, Vec<u8>) = (r.get(2)?, r.get(3)?);
+            let number = |at: usize| r.get::<_, i64>(at).map(|n| n as u64);
+            let (Ok(plan), Ok(switches)) = (Plan::decode(&plan), postcard::from_bytes(&switches)) else {
+                return Ok(None);
+            };
+            let (program, input, schedule_hash) = (number(0)?, number(1)?, number(4)?);
+            Ok(Some(Execution {
+                program,
+                input,
+                plan,
+                switches,
+                schedule_hash,
+                meeting: r.get(5)?,
+            }))
+        };
+        Ok(self.connection.query_row(sql, [number], row).optional()?.flatten())
+    }
+
+    /// Keeps a candidate, for `confirm`.
+    pub fn save_suspicion(&self, candidate: &Candidate, program: u64, input: u64) -> Result<(), StoreError> {
+        let body = postcard::to_allocvec(&candidate.suspicion()).unwrap_or_default();
+        let sql = "INSERT OR REPLACE INTO suspicions (fingerprint, program, input, body) VALUES (?1, ?2, ?3, ?4)";
+        self.connection
+            .execute(sql, params![candidate.fingerprint(), key(program), key(input), body])?;
+        Ok(())
+    }
+
+    /// The stored candidates of a program with an input.
+    pub fn suspicions(&self, program: u64, input: u64) -> Result<Vec<Suspicion>, StoreError> {
+        let sql = "SELECT body FROM suspicions WHERE program = ?1 AND input = ?2 ORDER BY fingerprint";
+        let mut statement = self.connection.prepare(sql)?;
+        let rows = statement.query_map(params![key(program), key(input)], |r| r.get::<_, Vec<u8>>(0))?;
+        Ok(rows.flatten().filter_map(|b| postcard::from_bytes(&b).ok()).collect())
+    }
+
+    /// Notes that a hunt took place.
+    pub fn save_hunt(&self, program: u64, input: u64, runs: u64, seconds: f64) -> Result<(), StoreError> {
+        let sql = "INSERT INTO hunts (program, input, runs, seconds, ended) VALUES (?1, ?2, ?3, ?4, unixepoch())";
+        self.connection
+            .execute(sql, params![key(program), key(input), runs as i64, seconds])?;
+        Ok(())
+    }
+
+    /// Runs several writes as one: all of them are kept, or none.
+    pub fn together(&self, writes: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+        self.connection.execute_batch("BEGIN IMMEDIATE")?;
+        let result = writes();
+        let end = self
+            .connection
+            .execute_batch(if result.is_ok() { "COMMIT" } else { "ROLLBACK" });
+        result.and(end.map_err(StoreError::from))
+    }
+}
+
+/// SQLite's integers are signed; the bits are the same.
+fn key(hash: u64) -> i64 {
+    hash as i64
+}
+
+/// Inputs hold the environment: for the user's eyes only.
+fn private(directory: &Path) {
+    use std::os::unix::fs::PermissionsExt;
+    let _ = std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o700));
+    let ignore = directory.join(".gitignore");
+    if !ignore.exists() {
+        let _ = std::fs::write(ignore, "*\n");
+    }
+}
+
+fn lock_for(mut lock: &File, directory: &Path) -> Result<(), StoreError> {
+    if lock.try_lock().is_err() {
+        let mut pid = String::new();
+        let _ = lock.read_to_string(&mut pid);
+        let pid = if pid.trim().is_empty() {
+            "unknown".into()
+        } else {
+            pid.trim().to_string()
+        };
+        return Err(StoreError::Busy(directory.into(), pid));
+    }
+    let _ = lock.set_len(0);
+    let _ = lock.write_all(std::process::id().to_string().as_bytes());
+    Ok(())
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
+    if sound != "ok" {
+        return Err(rusqlite::Error::InvalidQuery);
+    }
+    tables::create(&connection)?;
+    tables::check(&connection)?;
+    Ok(connection)
+}
+
+fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {
+    let free = (1..1000)
+        .map(|n| directory.join(format!("store.damaged-{n}")))
+        .find(|p| !p.exists());
+    let to = free.unwrap_or_else(|| directory.join("store.damaged"));
+    for suffix in ["-journal", "-wal", "-shm"] {
+        let _ = std::fs::remove_file(directory.join(format!("{FILE}{suffix}")));
+    }
+    std::fs::rename(directory.join(FILE), &to)?;
+    Ok(to)
+}
+
+#[cfg(test)]
+mod tests;

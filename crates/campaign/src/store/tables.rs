@@ -1,0 +1,46 @@
+//! The tables, version 1.
+
+use rusqlite::{Connection, Error, Result};
+
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+CREATE TABLE IF NOT EXISTS labels (number INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE);
+CREATE TABLE IF NOT EXISTS inputs (
+    program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL, used REAL NOT NULL,
+    PRIMARY KEY (program, input));
+CREATE TABLE IF NOT EXISTS candidates (
+    fingerprint TEXT NOT NULL, program INTEGER NOT NULL, input INTEGER NOT NULL,
+    tries INTEGER NOT NULL, met INTEGER NOT NULL, hits INTEGER NOT NULL, settled INTEGER NOT NULL,
+    allowed INTEGER NOT NULL, PRIMARY KEY (fingerprint, program, input));
+CREATE TABLE IF NOT EXISTS suspicions (
+    fingerprint TEXT NOT NULL, program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL,
+    PRIMARY KEY (fingerprint, program, input));
+CREATE TABLE IF NOT EXISTS findings (
+    fingerprint TEXT NOT NULL, program INTEGER NOT NULL, input INTEGER NOT NULL, verdict TEXT NOT NULL,
+    body TEXT NOT NULL, plan BLOB, switches BLOB, schedule_hash INTEGER, meeting INTEGER,
+    PRIMARY KEY (fingerprint, program, input));
+CREATE TABLE IF NOT EXISTS hunts (
+    program INTEGER NOT NULL, input INTEGER NOT NULL, runs INTEGER NOT NULL, seconds REAL NOT NULL,
+    ended INTEGER NOT NULL);
+";
+
+/// Makes the tables of a new store.
+pub(super) fn create(connection: &Connection) -> Result<()> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == 0 {
+        connection.execute_batch(TABLES)?;
+        connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    Ok(())
+}
+
+/// Whether the store is of this version.
+pub(super) fn check(connection: &Connection) -> Result<()> {
+    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version == VERSION {
+        Ok(())
+    } else {
+        Err(Error::IntegralValueOutOfRange(0, version))
+    }
+}

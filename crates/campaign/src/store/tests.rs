@@ -1,0 +1,130 @@
+use super::*;
+use deadheat_model::{FindingKind, Verdict};
+use deadheat_wire::plan::{Mode, Policy};
+use std::os::unix::fs::PermissionsExt;
+
+struct Place(PathBuf);
+
+impl Place {
+    fn new(name: &str) -> Place {
+        let path = std::env::temp_dir().join(format!("dh-store-{}-{name}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&path);
+        Place(path)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
+    Finding {
+        id: "F1".into(),
+        kind: FindingKind::DataRace,
+        verdict,
+        evidence: None,
+        accesses: vec![],
+        object: None,
+        orders: vec![],
+        threads: vec![],
+        ended_at: None,
+        harm: None,
+        tries: 1,
+        hits: 1,
+        replay: None,
+        fingerprint: fingerprint.into(),
+    }
+}
+
+fn input() -> Input {
+    Input {
+        file: b"/bin/x".to_vec(),
+        program: u64::MAX,
+        name: b"x".to_vec(),
+        args: vec![],
+        directory: b"/".to_vec(),
+        environment: vec![],
+        stdin: vec![],
+        setup: None,
+    }
+}
+
+#[test]
+fn labels_last_and_executions_come_back() {
+    let place = Place::new("labels");
+    let execution = Execution {
+        program: u64::MAX,
+        input: input().hash(),
+        plan: Plan::new(Mode::Schedule, Policy::Fifo),
+        switches: vec![],
+        schedule_hash: u64::MAX - 1,
+        meeting: Some(2),
+    };
+    {
+        let store = Store::open(&place.0).unwrap();
+        assert_eq!(store.label("a").unwrap(), "F1");
+        assert_eq!(store.label("b").unwrap(), "F2");
+        store.save_input(&input()).unwrap();
+        store
+            .save(&finding("b", Verdict::Real), u64::MAX, input().hash(), Some(&execution))
+            .unwrap();
+        store
+            .save(&finding("b", Verdict::Suspected), u64::MAX, input().hash(), None)
+            .unwrap();
+    }
+    let store = Store::open(&place.0).unwrap();
+    assert_eq!(store.label("b").unwrap(), "F2");
+    assert_eq!(store.execution("F2").unwrap(), Some(execution));
+    assert_eq!(
+        store.findings(u64::MAX, input().hash()).unwrap()[0].verdict,
+        Verdict::Real
+    );
+}
+
+#[test]
+fn a_second_writer_is_told_who_the_first_is() {
+    let place = Place::new("busy");
+    let _first = Store::open(&place.0).unwrap();
+    let told = Store::open(&place.0).unwrap_err().to_string();
+    assert!(told.contains(&std::process::id().to_string()), "{told}");
+}
+
+#[test]
+fn a_damaged_store_is_set_aside() {
+    let place = Place::new("damaged");
+    std::fs::create_dir_all(&place.0).unwrap();
+    std::fs::write(place.0.join(FILE), [0x55; 9000]).unwrap();
+    let store = Store::open(&place.0).unwrap();
+    assert!(store.warnings[0].contains("set aside"), "{:?}", store.warnings);
+    assert!(place.0.join("store.damaged-1").exists());
+    assert_eq!(store.label("a").unwrap(), "F1");
+}
+
+#[test]
+fn where_nothing_can_be_written_memory_serves() {
+    let place = Place::new("unwritable");
+    std::fs::create_dir_all(&place.0).unwrap();
+    // A file where the directory should be: not writable for root either.
+    let directory = place.0.join("file");
+    std::fs::write(&directory, "").unwrap();
+    std::fs::set_permissions(&directory, std::fs::Permissions::from_mode(0o400)).unwrap();
+    let store = Store::open(&directory).unwrap();
+    assert!(
+        store.directory().is_none() && store.warnings[0].contains("memory only"),
+        "{:?}",
+        store.warnings
+    );
+}
+
+#[test]
+fn a_full_disk_is_named() {
+    let place = Place::new("full");
+    let store = Store::open(&place.0).unwrap();
+    store.connection.pragma_update(None, "max_page_count", 20).unwrap();
+    let mut big = finding("a", Verdict::Real);
+    big.fingerprint = "x".repeat(1 << 20);
+    let told = store.save(&big, 1, 1, None).unwrap_err().to_string();
+    assert!(told.contains("disk is full"), "{told}");
+}
