@@ -1,1 +1,80 @@
-//! To be filled by its first version.
+//! What is loaded into the process: file names and the names they import.
+//!
+//! Used once at start-up and after `dlopen`, to refuse synchronisation calls that nobody models and to
+//! name libraries in which synchronisation would be unseen.
+
+use crate::bytes::c_string;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::ffi::c_void;
+use libc::{Elf64_Addr, Elf64_Sym, c_int, dl_phdr_info};
+
+const DT_NULL: u64 = 0;
+const DT_HASH: u64 = 4;
+const DT_STRTAB: u64 = 5;
+const DT_SYMTAB: u64 = 6;
+const DT_GNU_HASH: u64 = 0x6fff_fef5;
+
+/// A loaded file.
+pub struct Image {
+    /// Path as the loader has it; empty for the executable.
+    pub name: String,
+    /// Names it imports.
+    pub imports: Vec<&'static str>,
+}
+
+/// All loaded files, the executable first.
+pub fn loaded() -> Vec<Image> {
+    let mut images: Vec<Image> = Vec::new();
+    // SAFETY: the callback gets our vector back.
+    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut images).cast()) };
+    images
+}
+
+unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c_void) -> c_int {
+    // SAFETY: the loader's structure; tables of loaded files stay mapped while they are loaded.
+    unsafe {
+        let info = &*info;
+        let name = String::from_utf8_lossy(c_string(info.dlpi_name)).into_owned();
+        let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+        let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
+        let imports = dynamic.map(|h| imports(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
+        (*(images as *mut Vec<Image>)).push(Image { name, imports: imports.unwrap_or_default() });
+    }
+    0
+}
+
+/// Undefined dynamic symbols of a file.
+unsafe fn imports(base: Elf64_Addr, mut entry: *const [u64; 2]) -> Vec<&'static str> {
+    let (mut strings, mut symbols, mut hash, mut gnu) = (0, 0, 0, 0);
+    // SAFETY: a dynamic section ends in DT_NULL.
+    unsafe {
+        while (*entry)[0] != DT_NULL {
+            let [tag, value] = *entry;
+            // The loader relocates these addresses in place, except in read-only dynamic sections.
+            let address = if value < base { base + value } else { value };
+            match tag {
+                DT_STRTAB => strings = address,
+                DT_SYMTAB => symbols = address,
+                DT_HASH => hash = address,
+                DT_GNU_HASH => gnu = address,
+                _ => {}
+            }
+            entry = entry.add(1);
+        }
+        if strings == 0 || symbols == 0 {
+            return Vec::new();
+        }
+        // Undefined symbols come before the first one that the GNU hash covers.
+        let count = match (gnu, hash) {
+            (0, 0) => 0,
+            (0, hash) => *((hash + 4) as *const u32),
+            (gnu, _) => *((gnu + 4) as *const u32),
+        };
+        let table = core::slice::from_raw_parts(symbols as *const Elf64_Sym, count as usize);
+        let undefined = table.iter().filter(|s| s.st_shndx == 0 && s.st_name != 0);
+        undefined
+            .filter_map(|s| core::str::from_utf8(c_string((strings + u64::from(s.st_name)) as *const libc::c_char)).ok())
+            .collect()
+    }
+}

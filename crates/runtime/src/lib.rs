@@ -8,8 +8,8 @@
 //! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
-//! - [`site`], [`shadow`], [`check`], [`range`], [`observe`], [`statements`], [`targets`], [`heap`],
-//!   [`stack`], [`memory`]: sites, detection, confirmation;
+//! - [`site`], [`shadow`], [`check`], [`range`], [`observe`], [`granules`], [`statements`], [`targets`],
+//!   [`meeting`], [`unordered`], [`spin`], [`heap`], [`stack`], [`memory`]: sites, detection, confirmation;
 //! - [`start`]: puts all this to work.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
@@ -27,10 +27,14 @@ mod check;
 mod clock;
 mod descriptors;
 mod ending;
+mod granules;
 mod heap;
+mod held;
 mod images;
 mod intercept;
+mod meeting;
 mod memory;
+mod objects;
 mod observe;
 mod range;
 mod real;
@@ -39,7 +43,9 @@ mod report;
 mod shadow;
 mod signals;
 mod site;
+mod spin;
 mod stack;
+mod stacks;
 mod start;
 mod statements;
 mod stuck;
@@ -50,4 +56,5 @@ mod thread;
 mod tls;
 mod token;
 mod trail;
+mod unordered;
 mod wait;

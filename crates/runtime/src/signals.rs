@@ -1,1 +1,274 @@
-//! To be filled by its first version.
+//! Asynchronous signals: recorded when they come, handled at scheduling points.
+//!
+//! `sigaction` puts a recorder in the kernel (pending bit, siginfo, an eventfd that wakes the poll); the
+//! program's handler runs at a scheduling point, with the token, in the lowest-numbered thread that does
+//! not block it. Signals that a thread sends to itself or to its process never reach the kernel.
+
+use crate::ending;
+use crate::held::Held;
+use crate::real::real;
+use crate::sys::{errno, getpid, set_errno, sys};
+use crate::thread::{Frame, Thread};
+use crate::token::scheduler;
+use crate::trail::Event;
+use crate::wait::Wait;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
+
+/// The program's idea of a handler.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Handler {
+    /// Address, `SIG_DFL` or `SIG_IGN`.
+    pub address: usize,
+    /// Signals blocked while it runs.
+    pub mask: u64,
+    /// `SA_*`.
+    pub flags: i32,
+}
+
+const DEFAULT: Handler = Handler { address: libc::SIG_DFL, mask: 0, flags: 0 };
+
+struct Signals {
+    handlers: [Handler; 65],
+    infos: [[u64; 16]; 65],
+    /// Pending for the process: every thread blocks them.
+    process: u64,
+    installed: bool,
+}
+
+static SIGNALS: Held<Signals> =
+    Held::new(Signals { handlers: [DEFAULT; 65], infos: [[0; 16]; 65], process: 0, installed: false });
+/// Came from the kernel, not yet looked at.
+static ARRIVED: AtomicU64 = AtomicU64::new(0);
+static EVENT: AtomicI32 = AtomicI32::new(-1);
+
+/// Bit of a signal in a set.
+pub fn bit(signal: i32) -> u64 {
+    1u64.checked_shl(signal as u32 - 1).unwrap_or(0)
+}
+
+/// Descriptor that becomes readable when a signal is recorded; -1 while no handler is installed.
+pub fn event_descriptor() -> i32 {
+    EVENT.load(Relaxed)
+}
+
+/// Makes the event descriptor, out of the way of the program's numbers.
+fn open_event() {
+    // SAFETY: plain descriptor calls.
+    unsafe {
+        let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
+        let fd = sys!(libc::SYS_eventfd2, 0i32, flags) as i32;
+        let mut limit = libc::rlimit { rlim_cur: 256, rlim_max: 256 };
+        sys!(libc::SYS_prlimit64, 0i32, libc::RLIMIT_NOFILE, 0usize, &raw mut limit);
+        let wanted = limit.rlim_cur.min(1024).saturating_sub(16);
+        let high = sys!(libc::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, wanted) as i32;
+        if high >= 0 {
+            sys!(libc::SYS_close, fd);
+        }
+        EVENT.store(if high >= 0 { high } else { fd }, Relaxed);
+    }
+}
+
+/// Empties the event descriptor.
+pub fn clear_event() {
+    let mut count = 0u64;
+    // SAFETY: eight bytes.
+    let got = unsafe { sys!(libc::SYS_read, event_descriptor(), &raw mut count, 8usize) };
+    if got == -(libc::EBADF as isize) {
+        // The program closed every descriptor it did not know.
+        open_event();
+    }
+}
+
+/// The recorder. Runs on any thread at any time.
+extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
+    let error = errno();
+    if !info.is_null() {
+        // SAFETY: a siginfo has 128 bytes; the slot is written by one signal at a time.
+        unsafe { SIGNALS.get().infos[signal as usize] = *(info as *const [u64; 16]) };
+    }
+    ARRIVED.fetch_or(bit(signal), AcqRel);
+    let one = 1u64;
+    // SAFETY: eight bytes.
+    unsafe { sys!(libc::SYS_write, event_descriptor(), &raw const one, 8usize) };
+    set_errno(error);
+}
+
+/// Whether a signal came that was not yet looked at, or the timer went off.
+#[inline]
+pub fn arrived() -> bool {
+    ARRIVED.load(Relaxed) != 0 || crate::clock::timer_deadline() <= crate::clock::now()
+}
+
+/// Whether a handler is installed that the outside may set off.
+pub fn may_come() -> bool {
+    SIGNALS.get().installed
+}
+
+/// Directs what came to threads.
+pub fn collect() {
+    let mut came = ARRIVED.swap(0, AcqRel);
+    if crate::clock::timer_fired() {
+        came |= bit(libc::SIGALRM);
+    }
+    let signals = SIGNALS.get();
+    came |= core::mem::take(&mut signals.process);
+    while came != 0 {
+        let signal = came.trailing_zeros() as i32 + 1;
+        came &= came - 1;
+        post(signal);
+    }
+}
+
+/// Sends a signal to the process.
+pub fn post(signal: i32) {
+    let bit = bit(signal);
+    let mut threads = scheduler().threads.iter();
+    let waits = |t: &Thread| matches!(t.wait, Wait::SignalSet(set) if set & bit != 0);
+    match threads.find(|t| t.mask & bit == 0 || waits(t)) {
+        Some(t) => send(t, signal),
+        None => SIGNALS.get().process |= bit,
+    }
+}
+
+/// Sends a signal to a thread.
+pub fn send(t: &mut Thread, signal: i32) {
+    t.pending |= bit(signal);
+}
+
+/// A signal of this set that is pending for the thread or the process; it no longer is.
+pub fn take(t: &mut Thread, set: u64) -> Option<i32> {
+    collect();
+    let signals = SIGNALS.get();
+    let pending = (t.pending | signals.process) & set;
+    if pending == 0 {
+        return None;
+    }
+    let lowest = pending & pending.wrapping_neg();
+    t.pending &= !lowest;
+    signals.process &= !lowest;
+    Some(lowest.trailing_zeros() as i32 + 1)
+}
+
+/// Signals pending for the thread or the process.
+pub fn pending(t: &Thread) -> u64 {
+    t.pending | SIGNALS.get().process
+}
+
+/// Whether a signal's action is left to the kernel: crashes, and what cannot be caught.
+pub fn synchronous(signal: i32) -> bool {
+    ending::is_crash(signal) || matches!(signal, libc::SIGKILL | libc::SIGSTOP) || !(1..=64).contains(&signal)
+}
+
+/// The program's handler for a signal.
+pub fn handler(signal: i32) -> Handler {
+    SIGNALS.get().handlers.get(signal as usize).copied().unwrap_or(DEFAULT)
+}
+
+/// Whether the program handles the signal by a function.
+pub fn handled(signal: i32) -> bool {
+    handler(signal).address > libc::SIG_IGN
+}
+
+/// Installs the program's handler; the kernel's answer.
+pub fn install(signal: i32, new: Handler) -> i32 {
+    let caught = new.address > libc::SIG_IGN;
+    if caught && event_descriptor() < 0 {
+        open_event();
+    }
+    let quiet = libc::SA_NOCLDSTOP | libc::SA_NOCLDWAIT;
+    // SAFETY: a valid action; zeroed masks are empty.
+    let result = unsafe {
+        let mut action: libc::sigaction = core::mem::zeroed();
+        action.sa_sigaction = if caught { recorder as *const () as usize } else { new.address };
+        action.sa_flags =
+            if caught { libc::SA_SIGINFO | libc::SA_RESTART | new.flags & quiet } else { new.flags & !libc::SA_ONSTACK };
+        let set = real!(sigaction: fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32);
+        set(signal, &action, core::ptr::null_mut())
+    };
+    if result == 0 {
+        let signals = SIGNALS.get();
+        signals.handlers[signal as usize] = new;
+        signals.installed |= caught && signal != libc::SIGPIPE && signal != libc::SIGCHLD;
+    }
+    result
+}
+
+/// Changes the mask of a thread in the model and in the kernel; then delivers what may come now.
+pub fn set_mask(t: &mut Thread, mask: u64) -> u64 {
+    let old = t.mask;
+    t.mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
+    // SAFETY: eight bytes of mask.
+    unsafe { sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const t.mask, 0usize, 8usize) };
+    collect();
+    deliver(t);
+    old
+}
+
+/// Runs the handlers of the signals that the thread has pending and does not block.
+pub fn deliver(t: &mut Thread) {
+    if ARRIVED.load(Relaxed) != 0 {
+        collect();
+    }
+    while t.pending & !t.mask != 0 && t.keep == 0 {
+        let signal = (t.pending & !t.mask).trailing_zeros() as i32 + 1;
+        t.pending &= !bit(signal);
+        run(t, signal);
+    }
+}
+
+fn run(t: &mut Thread, signal: i32) {
+    let handler = handler(signal);
+    if handler.address == libc::SIG_IGN {
+        return;
+    }
+    if handler.address == libc::SIG_DFL {
+        // SAFETY: lets the kernel act: stop, kill, or nothing.
+        unsafe { sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal) };
+        return;
+    }
+    scheduler().trail.mix(t.id, Event::Signal, signal as u64);
+    crate::token::progress();
+    if handler.flags & libc::SA_RESETHAND != 0 {
+        install(signal, DEFAULT);
+    }
+    t.handler_flags = handler.flags;
+    let own = if handler.flags & libc::SA_NODEFER == 0 { bit(signal) } else { 0 };
+    let (mask, wait, deadline, frame): (u64, Wait, u64, Frame) = (t.mask, t.wait, t.deadline, t.frame);
+    let (outcome, next, error) = (t.outcome, t.next, errno());
+    t.mask |= handler.mask | own;
+    t.wait = Wait::None;
+    t.deadline = crate::thread::NEVER;
+    let mut context = [0u64; 128];
+    let info = &raw mut SIGNALS.get().infos[signal as usize];
+    // SAFETY: the program's handler, called as the kernel would; it may never return (siglongjmp).
+    unsafe {
+        (*info)[0] = signal as u64 & 0xffff_ffff | (*info)[0] & !0xffff_ffff;
+        let function: extern "C" fn(i32, *mut c_void, *mut c_void) = core::mem::transmute(handler.address);
+        function(signal, info.cast(), context.as_mut_ptr().cast());
+    }
+    t.mask = mask;
+    t.wait = wait;
+    t.deadline = deadline;
+    t.frame = frame;
+    t.outcome = outcome;
+    t.next = next;
+    set_errno(error);
+}
+
+/// Whether an interrupted call is restarted: the last handler asked for it.
+pub fn restarts(t: &Thread) -> bool {
+    t.handler_flags & libc::SA_RESTART != 0
+}
+
+/// A child process starts without pending signals, with an event descriptor of its own.
+pub fn forked(t: &mut Thread) {
+    t.pending = 0;
+    SIGNALS.get().process = 0;
+    ARRIVED.store(0, Release);
+    if event_descriptor() >= 0 {
+        // SAFETY: our own descriptor.
+        unsafe { sys!(libc::SYS_close, event_descriptor()) };
+        open_event();
+    }
+}

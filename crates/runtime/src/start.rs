@@ -1,7 +1,213 @@
-//! Start-up. (First version: the panic handler.)
+//! Start-up: without a plan nothing at all, with one the run is taken under control before any other
+//! code of the program runs.
+//!
+//! Called from `.preinit_array`, before shared libraries' constructors; `environ` is not set yet, so the
+//! environment comes from the loader's argument.
+
+use crate::bytes::c_string;
+use crate::held::Held;
+use crate::sys::{exit_group, say, sys};
+use crate::{clock, ending, images, observe, report, site, tls, token};
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use deadheat_schedule::{AnyPolicy, Kind, Parameters, RacingPair, Turn};
+use deadheat_wire::plan::{self, Mode, Plan, Policy};
+use deadheat_wire::record::{EndKind, Notice, Record, Started};
+use libc::{c_char, c_int};
+
+/// Exit status when the runtime cannot do its job.
+const REFUSED: i32 = 70;
+
+static PLAN: Held<Option<Plan>> = Held::new(None);
+
+/// What the run watches; `None` in a plain run.
+pub fn mode() -> Option<&'static Mode> {
+    PLAN.get().as_ref().map(|p| &p.mode)
+}
+
+/// The plan; `None` in a plain run.
+pub fn plan() -> Option<&'static Plan> {
+    PLAN.get().as_ref()
+}
+
+#[unsafe(link_section = ".preinit_array")]
+#[used]
+static BEFORE_ALL: unsafe extern "C" fn(c_int, *const *const c_char, *const *const c_char) = before_all;
+
+unsafe extern "C" fn before_all(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
+    // SAFETY: the loader's environment.
+    let Some(path) = (unsafe { variable(environment, plan::PLAN_VARIABLE) }) else { return };
+    let plan = match read(path).as_deref().map(Plan::decode) {
+        Some(Ok(plan)) => plan,
+        Some(Err(error)) => refuse(&format!("the plan is unusable: {error:?}")),
+        None => refuse("the plan cannot be read"),
+    };
+    // SAFETY: as above.
+    let record = unsafe { variable(environment, plan::RECORD_VARIABLE) };
+    if !record.is_some_and(report::start) {
+        refuse("the record file cannot be mapped");
+    }
+    take_control(plan);
+}
+
+/// Value of an environment variable with its NUL.
+///
+/// # Safety
+/// `environment` is an environment.
+unsafe fn variable(mut environment: *const *const c_char, name: &str) -> Option<&'static [u8]> {
+    // SAFETY: ends in a null pointer; strings live as long as the process.
+    unsafe {
+        while !(*environment).is_null() {
+            let text: &'static [u8] = c_string(*environment);
+            if let Some(value) = text.strip_prefix(name.as_bytes()).and_then(|v| v.strip_prefix(b"=")) {
+                return Some(core::slice::from_raw_parts(value.as_ptr(), value.len() + 1));
+            }
+            environment = environment.add(1);
+        }
+    }
+    None
+}
+
+/// Contents of a file; `path` ends in NUL.
+fn read(path: &[u8]) -> Option<Vec<u8>> {
+    // SAFETY: plain file calls on our own buffer.
+    unsafe {
+        let fd = sys!(libc::SYS_open, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0i32) as i32;
+        if fd < 0 {
+            return None;
+        }
+        let size = sys!(libc::SYS_lseek, fd, 0i64, libc::SEEK_END).max(0) as usize;
+        let mut bytes = alloc::vec![0u8; size];
+        let mut done = 0;
+        while done < size {
+            let got = sys!(libc::SYS_pread64, fd, bytes.as_mut_ptr().add(done), size - done, done);
+            if got <= 0 {
+                break;
+            }
+            done += got as usize;
+        }
+        sys!(libc::SYS_close, fd);
+        bytes.truncate(done);
+        Some(bytes)
+    }
+}
+
+fn take_control(plan: Plan) {
+    clock::start(plan.epoch_ns);
+    crate::intercept::random::start(plan.input_seed);
+    let (policy, quantum) = policy(&plan);
+    let replayed = matches!(plan.policy, Policy::Replay { .. });
+    let (hang, switches) = (plan.hang_yields, plan.record_schedule);
+    *PLAN.get() = Some(plan);
+    let Some(plan) = PLAN.get().as_ref() else { return };
+    let main = token::start(policy, quantum, hang, replayed);
+    token::scheduler().trail.record_switches(switches);
+    crate::intercept::threads::adopt_main(main);
+    ending::start();
+    let images = images::loaded();
+    started(None, opaque(&images));
+    self_check(&images);
+    observe::start(plan);
+    site::attach_all();
+}
+
+/// The first record of a process.
+pub fn started(parent: Option<u32>, opaque_libraries: Vec<String>) {
+    // SAFETY: asks for the personality without changing it.
+    let personality = unsafe { sys!(libc::SYS_personality, 0xffff_ffffu32) };
+    report::write(&Record::Started(Started {
+        version: deadheat_wire::VERSION,
+        pid: crate::sys::getpid() as u32,
+        parent,
+        fixed_addresses: personality > 0 && personality & 0x0004_0000 != 0,
+        opaque_libraries,
+    }));
+}
+
+/// The plan's policy; under fifo also the quantum, which the token counts by itself.
+fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
+    let pair = match &plan.mode {
+        Mode::Confirm(targets) => RacingPair::new(targets.first.clone(), targets.second.clone()),
+        _ => RacingPair::default(),
+    };
+    let kind = match &plan.policy {
+        Policy::Fifo => Kind::Fifo { quantum: 0 },
+        Policy::Random { seed, switch } => Kind::Random { seed: *seed, switch: *switch },
+        Policy::RaceDirected { seed, switch, postponements, flip } => Kind::RaceDirected(Parameters {
+            seed: *seed,
+            switch: *switch,
+            postponements: *postponements,
+            patience: deadheat_schedule::PATIENCE,
+            flip: *flip,
+        }),
+        Policy::Replay { switches } => Kind::Replay {
+            turns: switches.iter().map(|s| Turn { step: s.step, thread: s.to, timeout: s.timeout }).collect(),
+        },
+    };
+    let quantum = matches!(kind, Kind::Fifo { .. }).then_some(plan.quantum);
+    (AnyPolicy::from_plan(kind, pair), quantum)
+}
+
+/// Libraries whose synchronisation goes through what we interpose, or that have none worth seeing.
+const BENIGN: [&str; 16] = [
+    "libc.so", "libm.so", "ld-linux", "libpthread.so", "libdl.so", "librt.so", "libgcc_s.so", "libstdc++.so",
+    "libatomic.so", "linux-vdso.so", "libutil.so", "libresolv.so", "libc++.so", "libc++abi.so", "libunwind.so",
+    "libnss_",
+];
+
+/// Libraries without sites whose synchronisation would be unseen.
+pub fn opaque(images: &[images::Image]) -> Vec<String> {
+    let file = |path: &str| path.rsplit('/').next().unwrap_or_default().as_bytes().to_vec();
+    let benign = |i: &images::Image| BENIGN.iter().any(|b| file(&i.name).starts_with(b.as_bytes()));
+    let built = |i: &images::Image| i.imports.contains(&"dh_register_module");
+    let unseen = images.iter().filter(|i| !i.name.is_empty() && !benign(i) && !built(i));
+    unseen.map(|i| i.name.clone()).collect()
+}
+
+/// Names of functions that synchronise begin so.
+const FAMILIES: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "call_once"];
+
+/// Holds that our functions are reached, and that every synchronisation call in sight is modelled.
+pub fn self_check(images: &[images::Image]) {
+    for &(name, own) in crate::intercept::REPRESENTATIVES {
+        // SAFETY: a C string and a pseudo-handle.
+        let seen = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        if seen != own as usize && seen != 0 {
+            unmodelled(&name.to_string_lossy(), "does not reach the runtime");
+        }
+    }
+    for image in images {
+        for &import in &image.imports {
+            if FAMILIES.iter().any(|f| import.starts_with(f)) && !crate::intercept::knows(import) {
+                unmodelled(import, "is not modelled");
+            }
+        }
+    }
+}
+
+fn unmodelled(call: &str, why: &str) -> ! {
+    report::write(&Record::Notice(Notice::NotInterposed { call: call.into() }));
+    ending::finish(EndKind::Refused, None);
+    refuse(&format!("{call} {why}; the program cannot be run under control"))
+}
+
+pub fn refuse(why: &str) -> ! {
+    say(&format!("deadheat: {why}"));
+    exit_group(REFUSED)
+}
 
 #[panic_handler]
 fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
-    crate::sys::say(&alloc::format!("deadheat runtime: {info}"));
-    crate::sys::exit_group(70)
+    say(&format!("deadheat: the runtime failed: {info}"));
+    // SAFETY: null or our own record.
+    if unsafe { tls::thread().as_ref() }.is_some() {
+        report::write(&Record::Notice(Notice::Text(format!("the runtime failed: {info}"))));
+        ending::finish(EndKind::Refused, None);
+    }
+    exit_group(REFUSED)
 }
+
+/// The compiler's own parts name this symbol in their unwind tables; nothing of ours unwinds.
+#[unsafe(no_mangle)]
+extern "C" fn rust_eh_personality() {}

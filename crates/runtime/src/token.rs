@@ -1,22 +1,489 @@
-//! The token. (First version: signatures.)
+//! The scheduler: exactly one thread runs, the holder of the token.
+//!
+//! The holder alone touches scheduler state, evaluates everybody's wait condition, asks the policy and
+//! hands the token over. No thread blocks in the kernel by itself: it records what it waits for and gives
+//! the token up; when nothing can run, the holder waits for the world outside on everybody's behalf.
+//! Cost of a scheduling point: one pass over the live threads when the policy is asked, none otherwise.
 
-use deadheat_model::{Access, Operation, ThreadId};
+use crate::clock;
+use crate::held::Held;
+use crate::thread::{NEVER, Thread, Threads};
+use crate::trail::{Event, Trail};
+use crate::wait::{Outcome, Wait, granule};
+use crate::{descriptors, observe, signals, stuck, switching, tls};
+use alloc::vec::Vec;
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use deadheat_model::{Access, LockMode, ObjectKind, Operation, ThreadId};
+use deadheat_schedule::{AnyPolicy, Cause, Enabled, Policy, Question};
+use deadheat_wire::record::Record;
+
+/// Descriptors are polled at every so many picks: a count, never a time.
+const POLL_EVERY: u32 = 32;
+/// Idle rounds per live thread before virtual time jumps although somebody could spin on.
+const SPIN_ROUNDS: u64 = 64;
+/// A loop of back edges is worth this part of a yield in the count that ends in a hang: it may compute.
+const LOOPS_PER_YIELD: u64 = 16;
+
+/// Scheduler state, see the module.
+pub struct Scheduler {
+    /// The threads.
+    pub threads: Threads,
+    /// Hash and switches.
+    pub trail: Trail,
+    /// Scheduling points so far.
+    pub step: u64,
+    /// Back edge loops and yields since the last progress, in units of `1 / LOOPS_PER_YIELD` yields.
+    idle: u64,
+    hang: u64,
+    stamp: u64,
+    picks: u32,
+    poll_every: u32,
+    policy: Option<AnyPolicy>,
+    /// Under fifo the policy need not be asked before the quantum is used up.
+    quantum: Option<u32>,
+    points: u32,
+    /// A thread that has given the token up for good and may not be gone from the kernel yet.
+    leaving: Option<ThreadId>,
+    enabled: Vec<Enabled>,
+}
+
+static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
+    threads: Threads::new(),
+    trail: Trail::new(),
+    step: 0,
+    idle: 0,
+    hang: 0,
+    stamp: 0,
+    picks: 0,
+    poll_every: POLL_EVERY,
+    policy: None,
+    quantum: None,
+    points: 0,
+    leaving: None,
+    enabled: Vec::new(),
+});
+
+/// Whether the run is controlled.
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+
+/// Scheduler state, for the token holder.
+pub fn scheduler() -> &'static mut Scheduler {
+    SCHEDULER.get()
+}
+
+/// Takes control: from now on interposers are at work. Returns the main thread's record.
+/// `replayed`: a recorded schedule is followed, so descriptors are looked at whenever it is asked.
+pub fn start(policy: AnyPolicy, fifo_quantum: Option<u32>, hang_yields: u64, replayed: bool) -> &'static mut Thread {
+    let s = scheduler();
+    s.policy = Some(policy);
+    s.quantum = fifo_quantum;
+    s.poll_every = if replayed { 1 } else { POLL_EVERY };
+    s.hang = hang_yields.saturating_mul(LOOPS_PER_YIELD);
+    let main = s.threads.add(0);
+    tls::set_thread(main);
+    ACTIVE.store(true, Relaxed);
+    // SAFETY: just made.
+    unsafe { &mut *main }
+}
+
+/// Lets go of all control (a child process that is not followed).
+pub fn stop() {
+    ACTIVE.store(false, Relaxed);
+}
+
+/// Whether the run is controlled.
+#[inline(always)]
+pub fn active() -> bool {
+    ACTIVE.load(Relaxed)
+}
+
+/// This thread's record if the run is controlled and the thread holds the token.
+#[inline(always)]
+pub fn me() -> Option<&'static mut Thread> {
+    if !ACTIVE.load(Relaxed) {
+        return None;
+    }
+    // SAFETY: the word is null or our own record.
+    unsafe { tls::thread().as_mut() }.filter(|t| !t.ended)
+}
 
 /// Number of the thread that calls.
 pub fn current() -> ThreadId {
-    ThreadId::MAIN
+    me().map_or(ThreadId::MAIN, |t| t.id)
 }
+
 /// Whether this thread is under control and holds the token.
+#[inline(always)]
 pub fn running() -> bool {
-    false
+    me().is_some()
 }
-/// Offers a scheduling point before an operation; returns when this thread may perform it.
-pub fn point(_next: Operation) {}
-/// A spin loop lost its turn; waits until the aligned 8 bytes around `addr` change if given.
-pub fn yield_spin(_addr: Option<u64>) {}
-/// A thread comes to a target statement; returns when it may perform the access.
-pub fn arrive(_access: Access) {}
+
+/// The thread with this number.
+pub fn thread(id: ThreadId) -> Option<&'static mut Thread> {
+    scheduler().threads.get(id)
+}
+
 /// Number of the present scheduling point.
 pub fn step() -> u64 {
-    0
+    scheduler().step
+}
+
+/// Something moved: a lock was taken, a wait ended, output was made, an atomic changed its variable.
+#[inline]
+pub fn progress() {
+    scheduler().idle = 0;
+}
+
+/// A new place at the end of the queue.
+pub fn next_stamp() -> u64 {
+    let s = scheduler();
+    s.stamp += 1;
+    s.stamp
+}
+
+/// Offers a scheduling point before an operation; returns when this thread may perform it.
+pub fn point(next: Operation) {
+    let Some(t) = me() else { return };
+    let s = scheduler();
+    s.comes(t, &next);
+    if signals::arrived() {
+        signals::deliver(t);
+    }
+    if t.keep > 0 || s.threads.live.len() == 1 {
+        return;
+    }
+    let mut cause = Cause::Point;
+    if let Some(quantum) = s.quantum {
+        s.points += 1;
+        if quantum == 0 || s.points < quantum {
+            return;
+        }
+        cause = Cause::Yield;
+        t.stamp = next_stamp();
+    }
+    t.next = next;
+    s.hand_over(t, cause);
+    signals::deliver(t);
+}
+
+/// A thread comes to a target statement; returns when it may perform the access.
+pub fn arrive(access: Access) {
+    let Some(t) = me() else { return };
+    let s = scheduler();
+    let next = Operation::Access(access);
+    s.comes(t, &next);
+    t.next = next;
+    s.hand_over(t, Cause::Point);
+}
+
+/// Gives the processor up.
+pub fn give_way(t: &mut Thread) {
+    yield_as(t, Cause::Yield, LOOPS_PER_YIELD);
+}
+
+/// A spin loop lost its turn; waits until the aligned 8 bytes around `addr` change if given.
+pub fn yield_spin(addr: Option<u64>) {
+    let Some(t) = me() else { return };
+    match addr {
+        Some(addr) => {
+            // SAFETY: the program has just read there.
+            let value = unsafe { granule(addr) };
+            wait(t, Wait::Spin(addr, value), Operation::Yield, NEVER);
+        }
+        None => yield_as(t, Cause::Spin, 1),
+    }
+}
+
+fn yield_as(t: &mut Thread, cause: Cause, idle: u64) {
+    let s = scheduler();
+    s.step += 1;
+    s.trail.mix(t.id, Event::Yields, cause as u64);
+    clock::tick();
+    s.idles(idle);
+    t.stamp = next_stamp();
+    t.next = Operation::Yield;
+    s.hand_over(t, cause);
+    signals::deliver(t);
+}
+
+/// Waits; `next` is what the thread does when the wait is over.
+pub fn wait(t: &mut Thread, wait: Wait, next: Operation, deadline: u64) -> Outcome {
+    let s = scheduler();
+    s.step += 1;
+    let object = if wait.address() == 0 { 0 } else { u64::from(s.trail.number(wait.address())) };
+    s.trail.mix(t.id, Event::Waits, object);
+    t.wait = wait;
+    t.deadline = deadline;
+    t.woken = false;
+    t.ready = false;
+    t.next = next;
+    t.stamp = next_stamp();
+    s.hand_over(t, Cause::Blocked);
+    let outcome = t.outcome;
+    t.wait = Wait::None;
+    t.deadline = NEVER;
+    if outcome != Outcome::Ready {
+        s.trail.mix(t.id, Event::Outcome, outcome as u64);
+    }
+    if !matches!(wait, Wait::Spin(..)) {
+        progress();
+    }
+    signals::deliver(t);
+    outcome
+}
+
+/// Wakes a waiting thread: its condition holds from now on.
+pub fn wake(t: &mut Thread) {
+    t.woken = true;
+    t.stamp = next_stamp();
+}
+
+/// The first in the queue of those that wait, not yet woken, and pass the test.
+pub fn first_waiting(test: impl Fn(&Thread) -> bool) -> Option<&'static mut Thread> {
+    scheduler().threads.iter().filter(|t| !t.woken && test(t)).min_by_key(|t| t.stamp)
+}
+
+/// `t` took a lock.
+pub fn acquired(t: &mut Thread, kind: ObjectKind, addr: u64, mode: LockMode) {
+    progress();
+    t.idle_calls = 0;
+    t.locks.push((kind, addr, mode));
+    observe::acquired(t.id, kind, addr, mode);
+}
+
+/// `t` is about to give a lock back.
+pub fn released(t: &mut Thread, kind: ObjectKind, addr: u64) {
+    let mut mode = LockMode::Write;
+    if let Some(at) = t.locks.iter().rposition(|l| l.0 == kind && l.1 == addr) {
+        mode = t.locks.remove(at).2;
+    }
+    observe::released(t.id, kind, addr, mode);
+}
+
+/// The first thing a new thread does with its record: waits for its first turn.
+pub fn begin(t: &mut Thread) {
+    switching::await_turn(t);
+    let s = scheduler();
+    s.resumed(t);
+    progress();
+    observe::thread_started(t.id);
+    signals::deliver(t);
+}
+
+/// The last thing a thread does: gives the token up for good. Returns without it.
+pub fn end(t: &mut Thread) {
+    let s = scheduler();
+    progress();
+    if s.threads.live.len() == 1 {
+        // The last thread of a process whose main thread left by pthread_exit.
+        crate::ending::exit_for_last(t);
+    }
+    observe::thread_ended(t.id);
+    s.step += 1;
+    s.trail.mix(t.id, Event::Ends, 0);
+    s.threads.end(t);
+    let (to, _) = s.ask(t, Cause::Ended);
+    s.trail.switched += 1;
+    s.leaving = Some(t.id);
+    switching::give(to);
+}
+
+/// In a child process: only `t` lives on.
+pub fn forked(t: &mut Thread) {
+    let s = scheduler();
+    let others: Vec<ThreadId> = s.threads.iter().map(|o| o.id).filter(|id| *id != t.id).collect();
+    for id in others {
+        if let Some(other) = s.threads.get(id) {
+            s.threads.end(other);
+        }
+    }
+    s.leaving = None;
+    s.idle = 0;
+    s.step = 0;
+    s.trail.restart();
+}
+
+impl Scheduler {
+    fn comes(&mut self, t: &Thread, next: &Operation) {
+        self.step += 1;
+        let detail = self.trail.detail(next);
+        self.trail.mix(t.id, Event::Comes, detail);
+        clock::tick();
+        if self.step & 1023 == 0 {
+            crate::report::heartbeat(self.step);
+        }
+    }
+
+    /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
+    fn idles(&mut self, amount: u64) {
+        self.idle += amount;
+        let round = SPIN_ROUNDS * LOOPS_PER_YIELD * self.threads.live.len() as u64;
+        if self.idle % round >= amount {
+            return;
+        }
+        crate::report::heartbeat(self.step);
+        let (deadline, external) = self.outlook();
+        if external {
+            descriptors::poll(100_000);
+            return;
+        }
+        if self.idle >= self.hang {
+            stuck::hang(self.idle / LOOPS_PER_YIELD);
+        }
+        if deadline != NEVER {
+            clock::advance_to(deadline);
+        }
+    }
+
+    /// Earliest deadline, and whether somebody waits for the outside.
+    fn outlook(&self) -> (u64, bool) {
+        let mut deadline = clock::timer_deadline();
+        let mut external = false;
+        for t in self.threads.iter() {
+            deadline = deadline.min(t.deadline);
+            external |= t.wait.external() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
+        }
+        (deadline, external)
+    }
+
+    /// Finds who runs next, gives it the token, returns with it.
+    fn hand_over(&mut self, t: &mut Thread, cause: Cause) {
+        let (to, met) = self.ask(t, cause);
+        if let Some(met) = met {
+            crate::targets::met(&met, self.step);
+        }
+        if to.id == t.id {
+            self.points = 0;
+            return;
+        }
+        self.trail.switched += 1;
+        switching::give(to);
+        switching::await_turn(t);
+        self.resumed(t);
+    }
+
+    fn resumed(&mut self, t: &Thread) {
+        if let Some(gone) = self.leaving.take().and_then(|id| self.threads.get(id)) {
+            switching::await_gone(gone);
+        }
+        self.points = 0;
+        observe::switched(t.id);
+    }
+
+    /// Lists who could run; `timeouts`: those too who only could by letting their time run out.
+    fn list(&mut self, timeouts: bool) -> bool {
+        let now = clock::now();
+        self.enabled.clear();
+        let mut any = false;
+        for &t in &self.threads.live {
+            // SAFETY: records live as long as the process; the holder alone uses them.
+            let t = unsafe { &mut *t };
+            if t.enabled(now) {
+                any = true;
+                self.enabled.push(Enabled { thread: t.id, next: t.next, stamp: t.stamp, timeout: false });
+            } else if timeouts && t.timed() {
+                self.enabled.push(Enabled { thread: t.id, next: t.next, stamp: t.deadline, timeout: true });
+            }
+        }
+        any
+    }
+
+    /// Asks the policy, waiting for the world outside as long as nobody can run.
+    fn ask(&mut self, t: &Thread, cause: Cause) -> (&'static mut Thread, Option<deadheat_schedule::Met>) {
+        self.picks = self.picks.wrapping_add(1);
+        if self.picks % self.poll_every == 0 {
+            descriptors::poll(0);
+            descriptors::retry();
+        }
+        let wants = self.policy.as_ref().is_some_and(AnyPolicy::wants_timeouts);
+        signals::collect();
+        let mut any = self.list(wants);
+        while !any {
+            any = self.nobody(wants);
+        }
+        let question = Question { step: self.step, running: t.id, cause, enabled: &self.enabled };
+        let answer = match &mut self.policy {
+            Some(policy) => policy.choose(&question),
+            None => deadheat_schedule::Answer::run(self.enabled[0].thread),
+        };
+        let entry = question.entry(answer.run).copied().unwrap_or(self.enabled[0]);
+        if answer.diverged {
+            crate::report::write(&Record::Diverged { step: self.step, wanted: answer.run });
+        }
+        let Some(to) = self.threads.get(entry.thread) else { stuck::lost() };
+        if entry.timeout {
+            clock::advance_to(to.deadline);
+            to.outcome = Outcome::TimedOut;
+        }
+        if entry.thread != t.id || entry.timeout {
+            self.trail.switch(self.step, entry.thread, entry.timeout);
+        }
+        (to, answer.met)
+    }
+
+    /// Nobody can run: the outside, spinners, time, or the end. Whether `enabled` is worth asking about.
+    fn nobody(&mut self, wants: bool) -> bool {
+        descriptors::poll(0);
+        signals::collect();
+        if self.list(wants) {
+            return true;
+        }
+        let (deadline, external) = self.outlook();
+        self.enabled.clear();
+        for &t in &self.threads.live {
+            // SAFETY: as in `list`.
+            let t = unsafe { &mut *t };
+            if matches!(t.wait, Wait::Spin(..)) {
+                t.outcome = Outcome::Ready;
+                self.enabled.push(Enabled { thread: t.id, next: t.next, stamp: t.stamp, timeout: false });
+            }
+        }
+        if !self.enabled.is_empty() {
+            let spinners = core::mem::take(&mut self.enabled);
+            let before = clock::now();
+            self.idles(LOOPS_PER_YIELD);
+            if clock::now() != before {
+                return self.list(wants);
+            }
+            self.enabled = spinners;
+            return true;
+        }
+        if external {
+            return self.wait_outside(deadline, wants);
+        }
+        if deadline == NEVER {
+            stuck::deadlock();
+        }
+        if deadline == clock::timer_deadline() {
+            clock::advance_to(deadline);
+            signals::collect();
+            return self.list(wants);
+        }
+        self.list(true);
+        true
+    }
+
+    /// One real wait for descriptors, signals or the nearest deadline.
+    fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
+        crate::report::heartbeat(self.step);
+        let left = if deadline == NEVER { NEVER } else { deadline.saturating_sub(clock::now()).max(1) };
+        let before = real_time();
+        descriptors::poll(left);
+        let passed = real_time().saturating_sub(before);
+        if left != NEVER && passed >= left {
+            clock::advance_to(deadline);
+        } else {
+            clock::advance_to(clock::now().saturating_add(passed.min(left.saturating_sub(1))));
+        }
+        signals::collect();
+        self.list(wants)
+    }
+}
+
+/// The machine's monotonic clock.
+fn real_time() -> u64 {
+    let mut time = clock::timespec(0);
+    // SAFETY: the kernel fills the buffer.
+    unsafe { crate::sys::sys!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }

@@ -1,1 +1,121 @@
-//! To be filled by its first version.
+//! The trail of a run: the hash over all scheduling points and the switches for replay.
+//!
+//! Objects enter the hash as small numbers in order of first use, never as addresses, so that the hash
+//! is the same with and without address randomisation.
+
+use crate::thread::FixedState;
+use alloc::vec::Vec;
+use deadheat_model::{ObjectKind, Operation, ThreadId};
+use deadheat_wire::plan::Switch;
+use deadheat_wire::record::Record;
+use hashbrown::HashMap;
+
+/// Switches are written in chunks of this many.
+const CHUNK: usize = 256;
+
+/// See the module.
+pub struct Trail {
+    hash: u64,
+    numbers: HashMap<u64, u32, FixedState>,
+    switches: Vec<Switch>,
+    recording: bool,
+    /// Switches between threads.
+    pub switched: u64,
+}
+
+/// What happened at a scheduling point, for the hash.
+#[derive(Clone, Copy)]
+pub enum Event {
+    /// A thread comes to an operation.
+    Comes = 1,
+    /// A thread waits.
+    Waits = 2,
+    /// A thread yields.
+    Yields = 3,
+    /// A thread ends.
+    Ends = 4,
+    /// A signal handler runs.
+    Signal = 5,
+    /// A wait ran out or was interrupted.
+    Outcome = 6,
+}
+
+impl Trail {
+    /// Nothing happened yet.
+    pub const fn new() -> Trail {
+        Trail {
+            hash: 0xcbf2_9ce4_8422_2325,
+            numbers: HashMap::with_hasher(FixedState),
+            switches: Vec::new(),
+            recording: false,
+            switched: 0,
+        }
+    }
+
+    /// Keep switches for replay.
+    pub fn record_switches(&mut self, on: bool) {
+        self.recording = on;
+    }
+
+    /// The hash so far.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+
+    /// The stable number of an address.
+    pub fn number(&mut self, address: u64) -> u32 {
+        let next = self.numbers.len() as u32 + 1;
+        *self.numbers.entry(address).or_insert(next)
+    }
+
+    /// Mixes an event in: FNV-1a over two words.
+    pub fn mix(&mut self, thread: ThreadId, event: Event, detail: u64) {
+        for word in [u64::from(thread.0) << 8 | event as u64, detail] {
+            self.hash = (self.hash ^ word).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    /// An operation as a number that does not depend on addresses.
+    pub fn detail(&mut self, operation: &Operation) -> u64 {
+        let object = |trail: &mut Trail, code: u64, kind: ObjectKind, address: u64| {
+            code << 56 | (kind as u64) << 48 | u64::from(trail.number(address))
+        };
+        match operation {
+            Operation::Start => 1 << 56,
+            Operation::Continue => 2 << 56,
+            Operation::Acquire(kind, id) => object(self, 3, *kind, id.address),
+            Operation::Release(kind, id) => object(self, 4, *kind, id.address),
+            Operation::Access(a) => 5 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
+            Operation::Atomic(a) => 6 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
+            Operation::Yield => 7 << 56,
+            Operation::Create => 8 << 56,
+            Operation::Join(t) => 9 << 56 | u64::from(t.0),
+            Operation::External => 10 << 56,
+            Operation::End => 11 << 56,
+        }
+    }
+
+    /// The turn went to another thread, or a timed wait ran out.
+    pub fn switch(&mut self, step: u64, to: ThreadId, timeout: bool) {
+        if self.recording {
+            self.switches.push(Switch { step, to, timeout });
+            if self.switches.len() >= CHUNK {
+                self.flush();
+            }
+        }
+    }
+
+    /// Writes the switches kept so far.
+    pub fn flush(&mut self) {
+        if !self.switches.is_empty() {
+            crate::report::write(&Record::Switches(core::mem::take(&mut self.switches)));
+        }
+    }
+
+    /// A child process starts a trail of its own.
+    pub fn restart(&mut self) {
+        self.switches.clear();
+        self.hash = Trail::new().hash;
+        self.switched = 0;
+    }
+}

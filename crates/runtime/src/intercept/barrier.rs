@@ -1,0 +1,52 @@
+//! `pthread_barrier_*`: arrived at 0, round at 4, count at 8 (where glibc's init puts it).
+//!
+//! Happens-before edges are kept per round, so that a thread that runs ahead into the next round gives
+//! nothing to those that still leave the last one.
+
+use super::interpose;
+use crate::observe;
+use crate::thread::NEVER;
+use crate::token::{point, progress, wait};
+use crate::wait::{Wait, word};
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::Relaxed;
+use deadheat_model::{ObjectKind, Operation};
+use libc::c_int;
+
+const ROUND: u64 = 4;
+const COUNT: u64 = 8;
+const SIZE: u64 = 32;
+const SERIAL_THREAD: c_int = -1;
+
+/// Key of one round's edges: user addresses leave the upper bits free.
+fn edge(a: u64, round: i32) -> u64 {
+    a ^ (round as u64 & 0xffff) << 48
+}
+
+interpose! {
+    fn pthread_barrier_wait(t; barrier: *mut c_void) -> c_int {
+        let a = barrier as u64;
+        let arrive = Operation::Acquire(ObjectKind::Barrier, observe::object(a));
+        point(arrive);
+        let round = word(a + ROUND).load(Relaxed);
+        observe::release_edge(t.id, ObjectKind::Barrier, edge(a, round));
+        let arrived = word(a).fetch_add(1, Relaxed) + 1;
+        progress();
+        if arrived == word(a + COUNT).load(Relaxed) {
+            word(a).store(0, Relaxed);
+            word(a + ROUND).store(round.wrapping_add(1), Relaxed);
+            observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));
+            point(Operation::Continue);
+            return SERIAL_THREAD;
+        }
+        while word(a + ROUND).load(Relaxed) == round {
+            wait(t, Wait::Barrier(a, round), Operation::Continue, NEVER);
+        }
+        observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));
+        0
+    }
+    fn pthread_barrier_destroy(_t; barrier: *mut c_void) -> c_int {
+        observe::destroyed(barrier as u64, SIZE);
+        0
+    }
+}

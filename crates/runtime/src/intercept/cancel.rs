@@ -1,0 +1,41 @@
+//! Cancellation: requests are noted here too, so that a wait ends for them; libc does the rest.
+
+use super::interpose;
+use crate::real::real;
+use crate::thread::Thread;
+use crate::token::{point, scheduler};
+use deadheat_model::Operation;
+use libc::{c_int, pthread_t};
+
+const DISABLED: c_int = 1;
+
+unsafe extern "C" {
+    fn pthread_testcancel();
+}
+
+/// A cancellation point: does not return if the thread is to go.
+pub fn test(t: &mut Thread) {
+    if t.cancelled && !t.uncancellable {
+        t.cancelled = false;
+        // SAFETY: unwinds through frames that hold nothing, or returns.
+        unsafe { pthread_testcancel() }
+    }
+}
+
+interpose! {
+    fn pthread_cancel(t; pthread: pthread_t) -> c_int {
+        let Some(target) = scheduler().threads.find(pthread) else { return libc::ESRCH };
+        target.cancelled = !target.ended;
+        let result = real!(pthread_cancel: fn(pthread_t) -> c_int)(pthread);
+        point(Operation::Continue);
+        let _ = t;
+        result
+    }
+    fn pthread_setcancelstate(t; state: c_int, old: *mut c_int) -> c_int {
+        let result = real!(pthread_setcancelstate: fn(c_int, *mut c_int) -> c_int)(state, old);
+        if result == 0 {
+            t.uncancellable = state == DISABLED;
+        }
+        result
+    }
+}

@@ -1,0 +1,92 @@
+//! `pthread_cond_*`. Waiters are known by the variable's address; nothing is kept in the variable itself
+//! but its clock (glibc's flag word at 36).
+
+use super::{interpose, mutex};
+use crate::clock;
+use crate::observe;
+use crate::thread::{NEVER, Thread};
+use crate::token::{first_waiting, point, wait, wake};
+use crate::wait::{Outcome, Wait, word};
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::Relaxed;
+use deadheat_model::{ObjectKind, Operation};
+use libc::{c_int, timespec};
+
+const FLAGS: u64 = 36;
+const MONOTONIC: i32 = 2;
+const SIZE: u64 = 48;
+
+/// Clock that a condition variable's time-outs are on.
+unsafe fn clock_of(c: u64) -> c_int {
+    // SAFETY: a live condition variable.
+    let monotonic = unsafe { word(c + FLAGS) }.load(Relaxed) & MONOTONIC != 0;
+    if monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+}
+
+/// Waits on `c` with `m` given back meanwhile.
+pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> c_int {
+    let Some(deadline) = deadline else { return libc::EINVAL };
+    // SAFETY: the caller's condition variable and mutex.
+    unsafe {
+        if !mutex::may_wait_with(t, m) {
+            return libc::EPERM;
+        }
+        point(Operation::Acquire(ObjectKind::Condition, observe::object(c)));
+        super::cancel::test(t);
+        let count = match mutex::unlock(t, m, true) {
+            Ok(count) => count,
+            Err(error) => return error,
+        };
+        let outcome = wait(t, Wait::Condition(c), mutex::acquire(m), deadline);
+        if outcome == Outcome::Ready {
+            observe::acquire_edge(t.id, ObjectKind::Condition, c);
+        }
+        let relocked = mutex::lock(t, m, NEVER, count.max(1));
+        super::cancel::test(t);
+        match (relocked, outcome) {
+            (0, Outcome::TimedOut) => libc::ETIMEDOUT,
+            (error, _) => error,
+        }
+    }
+}
+
+/// Wakes one waiter or all.
+pub fn signal(t: &mut Thread, c: u64, all: bool) {
+    point(Operation::Release(ObjectKind::Condition, observe::object(c)));
+    let mut edge = false;
+    while let Some(waiter) = first_waiting(|w| w.wait == Wait::Condition(c)) {
+        if !edge {
+            observe::release_edge(t.id, ObjectKind::Condition, c);
+            edge = true;
+        }
+        wake(waiter);
+        if !all {
+            break;
+        }
+    }
+    point(Operation::Continue);
+}
+
+interpose! {
+    fn pthread_cond_wait(t; cond: *mut c_void, mutex: *mut c_void) -> c_int {
+        wait_on(t, cond as u64, mutex as u64, Some(NEVER))
+    }
+    fn pthread_cond_timedwait(t; cond: *mut c_void, mutex: *mut c_void, until: *const timespec) -> c_int {
+        wait_on(t, cond as u64, mutex as u64, clock::absolute(until, clock_of(cond as u64)))
+    }
+    fn pthread_cond_clockwait(t; cond: *mut c_void, mutex: *mut c_void, id: c_int, until: *const timespec) -> c_int {
+        wait_on(t, cond as u64, mutex as u64, clock::absolute(until, id))
+    }
+    fn pthread_cond_signal(t; cond: *mut c_void) -> c_int {
+        signal(t, cond as u64, false);
+        0
+    }
+    fn pthread_cond_broadcast(t; cond: *mut c_void) -> c_int {
+        signal(t, cond as u64, true);
+        0
+    }
+    fn pthread_cond_destroy(_t; cond: *mut c_void) -> c_int {
+        observe::destroyed(cond as u64, SIZE);
+        0
+    }
+}

@@ -1,0 +1,89 @@
+//! `fork`: the child goes on under control with its one thread, as a process of its own in the record.
+
+use super::frame;
+use crate::real::real;
+use crate::token::{self, me, point};
+use crate::{ending, observe, report, signals, start as plan};
+use core::ffi::c_void;
+use deadheat_model::Operation;
+use libc::pid_t;
+
+unsafe extern "C" {
+    fn __register_atfork(
+        before: Option<extern "C" fn()>,
+        parent: Option<extern "C" fn()>,
+        child: Option<extern "C" fn()>,
+        object: *const c_void,
+    ) -> i32;
+}
+
+/// Sees to every fork, also those within libc. Registered first, so it runs first in the child.
+pub fn start() {
+    // SAFETY: functions that live as long as the process.
+    unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null()) };
+}
+
+extern "C" fn in_child() {
+    let Some(t) = me() else { return };
+    t.kernel_id = crate::sys::gettid();
+    if !plan::plan().is_some_and(|p| p.follow) {
+        token::stop();
+        return;
+    }
+    // SAFETY: no arguments.
+    let parent = unsafe { crate::sys::sys!(libc::SYS_getppid) as u32 };
+    token::forked(t);
+    signals::forked(t);
+    crate::clock::set_timer(0, 0);
+    report::forked();
+    plan::started(Some(parent), alloc::vec::Vec::new());
+    observe::forked(t.id);
+}
+
+/// Makes a child process.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fork() -> pid_t {
+    if let Some(t) = me() {
+        t.frame = frame!();
+        point(Operation::External);
+        token::scheduler().trail.flush();
+    }
+    // SAFETY: the real function.
+    let child = unsafe { real!(fork: fn() -> pid_t)() };
+    if child != 0 {
+        point(Operation::Continue);
+    }
+    child
+}
+
+/// As `fork`: the parent need not wait, the child has memory of its own.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vfork() -> pid_t {
+    // SAFETY: no arguments.
+    unsafe { fork() }
+}
+
+/// `fork` without the handlers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _Fork() -> pid_t {
+    if let Some(t) = me() {
+        t.frame = frame!();
+        point(Operation::External);
+    }
+    // SAFETY: the real function.
+    let child = unsafe { real!(_Fork: fn() -> pid_t)() };
+    if child == 0 {
+        in_child();
+    }
+    child
+}
+
+/// Records that the process replaces itself; to be undone by [`stays`] if that fails.
+pub fn leaves() {
+    ending::finish(deadheat_wire::record::EndKind::Exec, None);
+}
+
+/// The process did not replace itself after all.
+pub fn stays() {
+    ending::not_yet();
+}

@@ -1,0 +1,62 @@
+//! `dlopen` and `dlclose`. The loader's lock is a real one, so a thread inside the loader (constructors run
+//! there) keeps the token at mere scheduling points, and other threads wait for it in the model.
+
+use super::interpose;
+use crate::real::real;
+use crate::thread::{NEVER, Thread};
+use crate::token::{self, point, wait};
+use crate::wait::Wait;
+use crate::{images, report, site, start};
+use alloc::format;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
+use deadheat_model::{ObjectKind, Operation};
+use deadheat_wire::record::{Notice, Record};
+use libc::{c_char, c_int};
+
+static BUSY: AtomicI32 = AtomicI32::new(0);
+static OWNER: AtomicU32 = AtomicU32::new(u32::MAX);
+
+/// Runs `call` inside the loader.
+fn inside<R>(t: &mut Thread, call: impl FnOnce() -> R) -> R {
+    point(Operation::External);
+    let nested = OWNER.load(Relaxed) == t.id.0;
+    while !nested && BUSY.load(Relaxed) != 0 {
+        wait(t, Wait::Lock(ObjectKind::SpinLock, &raw const BUSY as u64), Operation::External, NEVER);
+    }
+    BUSY.fetch_add(1, Relaxed);
+    OWNER.store(t.id.0, Relaxed);
+    t.keep += 1;
+    let result = call();
+    t.keep -= 1;
+    if BUSY.fetch_sub(1, Relaxed) == 1 {
+        OWNER.store(u32::MAX, Relaxed);
+    }
+    result
+}
+
+/// Looks at what was loaded.
+fn rescan() {
+    let images = images::loaded();
+    start::self_check(&images);
+    site::attach_all();
+    let opaque = start::opaque(&images);
+    if !opaque.is_empty() {
+        let names = opaque.join(", ");
+        report::write(&Record::Notice(Notice::Text(format!("libraries without sites: {names}"))));
+    }
+    token::progress();
+}
+
+interpose! {
+    fn dlopen(t; file: *const c_char, flags: c_int) -> *mut c_void {
+        let handle = inside(t, || unsafe { real!(dlopen: fn(*const c_char, c_int) -> *mut c_void)(file, flags) });
+        if !handle.is_null() && !file.is_null() {
+            rescan();
+        }
+        handle
+    }
+    fn dlclose(t; handle: *mut c_void) -> c_int {
+        inside(t, || unsafe { real!(dlclose: fn(*mut c_void) -> c_int)(handle) })
+    }
+}

@@ -1,0 +1,214 @@
+//! `pthread_mutex_*`: all types; robust ones get their owner's death, priority protocols are ordinary.
+//!
+//! glibc's fields: lock at 0, count 4, owner 8, users 12, kind 16. The owner is a thread number plus one,
+//! or one of the two marks of a robust mutex whose owner died.
+
+use super::interpose;
+use crate::clock;
+use crate::observe;
+use crate::thread::{NEVER, Thread};
+use crate::token::{self, point, released, wait};
+use crate::wait::{Outcome, Wait, word};
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::Relaxed;
+use deadheat_model::{LockMode, ObjectKind, Operation, ThreadId};
+use libc::{c_int, timespec};
+
+const COUNT: u64 = 4;
+const OWNER: u64 = 8;
+const USERS: u64 = 12;
+const KIND: u64 = 16;
+const SIZE: u64 = 40;
+const RECURSIVE: i32 = 1;
+const ERRORCHECK: i32 = 2;
+const ROBUST: i32 = 16;
+/// Owner of a robust mutex whose owner died.
+const INCONSISTENT: i32 = 0x7fff_ffff;
+/// Owner of a robust mutex that was not made consistent.
+const NOT_RECOVERABLE: i32 = 0x7fff_fffe;
+/// Failed tries in a row after which a thread yields.
+const TRIES: u32 = 16;
+
+/// The operation of taking the mutex at `a`.
+pub fn acquire(a: u64) -> Operation {
+    Operation::Acquire(ObjectKind::Mutex, observe::object(a))
+}
+
+fn own(t: &Thread) -> i32 {
+    t.id.0 as i32 + 1
+}
+
+/// Takes the mutex at `a`, waiting up to the deadline; `count` is the recursion count to set.
+///
+/// # Safety
+/// A live mutex.
+pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
+    // SAFETY: fields of a live mutex.
+    unsafe {
+        let kind = word(a + KIND).load(Relaxed);
+        let owner = word(a + OWNER);
+        if word(a).load(Relaxed) != 0 && owner.load(Relaxed) == own(t) {
+            match kind & 3 {
+                RECURSIVE => {
+                    word(a + COUNT).fetch_add(1, Relaxed);
+                    return 0;
+                }
+                ERRORCHECK => return libc::EDEADLK,
+                _ => {}
+            }
+        }
+        if owner.load(Relaxed) == NOT_RECOVERABLE && kind & ROBUST != 0 {
+            return libc::ENOTRECOVERABLE;
+        }
+        while word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
+            let outcome = wait(t, Wait::Lock(ObjectKind::Mutex, a), acquire(a), deadline);
+            if outcome == Outcome::TimedOut && word(a).load(Relaxed) != 0 {
+                return libc::ETIMEDOUT;
+            }
+        }
+        take(t, a, kind, count)
+    }
+}
+
+/// The lock word is ours: the rest of the fields.
+unsafe fn take(t: &mut Thread, a: u64, kind: i32, count: i32) -> c_int {
+    // SAFETY: fields of a live mutex.
+    let died = unsafe {
+        let died = kind & ROBUST != 0 && word(a + OWNER).load(Relaxed) == INCONSISTENT;
+        word(a + OWNER).store(own(t), Relaxed);
+        word(a + COUNT).store(count, Relaxed);
+        word(a + USERS).store(1, Relaxed);
+        died
+    };
+    if kind & ROBUST != 0 {
+        t.robust.push((a, !died));
+    }
+    token::acquired(t, ObjectKind::Mutex, a, LockMode::Write);
+    if died { libc::EOWNERDEAD } else { 0 }
+}
+
+/// Gives the mutex at `a` back; with `all`, whatever its recursion count, which is returned.
+///
+/// # Safety
+/// A live mutex.
+pub unsafe fn unlock(t: &mut Thread, a: u64, all: bool) -> Result<i32, c_int> {
+    // SAFETY: fields of a live mutex.
+    unsafe {
+        let kind = word(a + KIND).load(Relaxed);
+        let owner = word(a + OWNER).load(Relaxed);
+        if owner != own(t) && (matches!(kind & 3, RECURSIVE | ERRORCHECK) || kind & ROBUST != 0) {
+            return Err(libc::EPERM);
+        }
+        let count = word(a + COUNT).load(Relaxed);
+        if kind & 3 == RECURSIVE && count > 1 && !all {
+            word(a + COUNT).store(count - 1, Relaxed);
+            return Ok(count);
+        }
+        if owner > 0 && owner != own(t) {
+            // Given back by a thread that did not take it: a misuse that glibc lets pass.
+            if let Some(taker) = token::thread(ThreadId(owner as u32 - 1)) {
+                taker.locks.retain(|l| l.1 != a);
+            }
+        }
+        released(t, ObjectKind::Mutex, a);
+        let mut next = 0;
+        if let Some(at) = t.robust.iter().position(|r| r.0 == a) {
+            if !t.robust.swap_remove(at).1 {
+                next = NOT_RECOVERABLE;
+            }
+        }
+        word(a + COUNT).store(0, Relaxed);
+        word(a + OWNER).store(next, Relaxed);
+        word(a + USERS).store(0, Relaxed);
+        word(a).store(0, Relaxed);
+        Ok(count)
+    }
+}
+
+/// Whether the thread holds the mutex, or its type does not ask.
+///
+/// # Safety
+/// A live mutex.
+pub unsafe fn may_wait_with(t: &Thread, a: u64) -> bool {
+    // SAFETY: fields of a live mutex.
+    unsafe { word(a + KIND).load(Relaxed) & 3 != ERRORCHECK || word(a + OWNER).load(Relaxed) == own(t) }
+}
+
+/// A thread ends: robust mutexes that it holds pass on with the mark.
+pub fn abandon(t: &mut Thread) {
+    for (a, _) in core::mem::take(&mut t.robust) {
+        released(t, ObjectKind::Mutex, a);
+        // SAFETY: a robust mutex outlives its owner.
+        unsafe {
+            word(a + OWNER).store(INCONSISTENT, Relaxed);
+            word(a).store(0, Relaxed);
+        }
+    }
+}
+
+unsafe fn timed(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
+    point(acquire(a));
+    match deadline {
+        // SAFETY: the caller's mutex.
+        Some(deadline) => unsafe { lock(t, a, deadline, 1) },
+        None => libc::EINVAL,
+    }
+}
+
+interpose! {
+    fn pthread_mutex_lock(t; mutex: *mut c_void) -> c_int {
+        point(acquire(mutex as u64));
+        lock(t, mutex as u64, NEVER, 1)
+    }
+    fn pthread_mutex_timedlock(t; mutex: *mut c_void, until: *const timespec) -> c_int {
+        timed(t, mutex as u64, clock::absolute(until, libc::CLOCK_REALTIME))
+    }
+    fn pthread_mutex_clocklock(t; mutex: *mut c_void, id: c_int, until: *const timespec) -> c_int {
+        timed(t, mutex as u64, clock::absolute(until, id))
+    }
+    fn pthread_mutex_trylock(t; mutex: *mut c_void) -> c_int {
+        let a = mutex as u64;
+        point(acquire(a));
+        let kind = word(a + KIND).load(Relaxed);
+        if word(a).load(Relaxed) == 0 || (kind & 3 == RECURSIVE && word(a + OWNER).load(Relaxed) == own(t)) {
+            return lock(t, a, NEVER, 1);
+        }
+        failed_try(t);
+        libc::EBUSY
+    }
+    fn pthread_mutex_unlock(t; mutex: *mut c_void) -> c_int {
+        let release = Operation::Release(ObjectKind::Mutex, observe::object(mutex as u64));
+        point(release);
+        let result = unlock(t, mutex as u64, false);
+        point(Operation::Continue);
+        result.err().unwrap_or(0)
+    }
+    fn pthread_mutex_destroy(_t; mutex: *mut c_void) -> c_int {
+        let a = mutex as u64;
+        if word(a).load(Relaxed) != 0 {
+            return libc::EBUSY;
+        }
+        word(a + KIND).store(-1, Relaxed);
+        observe::destroyed(a, SIZE);
+        0
+    }
+    fn pthread_mutex_consistent(t; mutex: *mut c_void) -> c_int {
+        match t.robust.iter_mut().find(|r| r.0 == mutex as u64) {
+            Some(held) if !held.1 => held.1 = true,
+            _ => return libc::EINVAL,
+        }
+        0
+    }
+    fn pthread_mutex_setprioceiling(_t; _mutex: *mut c_void, _ceiling: c_int, _old: *mut c_int) -> c_int {
+        libc::EINVAL
+    }
+}
+
+/// After many failed tries in a row the thread yields.
+pub fn failed_try(t: &mut Thread) {
+    t.idle_calls += 1;
+    if t.idle_calls >= TRIES {
+        t.idle_calls = 0;
+        token::give_way(t);
+    }
+}

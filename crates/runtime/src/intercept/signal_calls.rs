@@ -1,0 +1,182 @@
+//! Installing handlers, changing masks' owners, sending signals within the process. See `crate::signals`.
+
+use super::interpose;
+use crate::clock;
+use crate::ending;
+use crate::real::real;
+use crate::signals::{self, Handler, bit};
+use crate::sys::{c_result, fail, getpid, sys};
+use crate::token::{point, scheduler};
+use core::ffi::c_void;
+use deadheat_model::Operation;
+use libc::{c_int, c_uint, itimerval, pthread_t, timeval};
+
+/// The handler that the kernel has for a signal; `None` for the default.
+pub fn kernel_handler(signal: c_int) -> Option<usize> {
+    // SAFETY: zeroed actions are valid.
+    let address = unsafe {
+        let mut old: libc::sigaction = core::mem::zeroed();
+        real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int)(signal, core::ptr::null(), &mut old);
+        old.sa_sigaction
+    };
+    (address != libc::SIG_DFL).then_some(address)
+}
+
+/// Handlers of crashes go straight to the kernel; ours stands in for the default.
+unsafe fn set_crash(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    // SAFETY: the caller's actions.
+    unsafe {
+        let result =
+            real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int)(signal, new, old);
+        if result == 0 && !old.is_null() && ending::is_ours((*old).sa_sigaction) {
+            *old = core::mem::zeroed();
+        }
+        if result == 0 && !new.is_null() && (*new).sa_sigaction == libc::SIG_DFL && ending::is_crash(signal) {
+            ending::restore(signal);
+        }
+        result
+    }
+}
+
+unsafe fn mask_of(action: *const libc::sigaction) -> u64 {
+    // SAFETY: the kernel's set is the first word of libc's.
+    unsafe { *(&raw const (*action).sa_mask).cast::<u64>() }
+}
+
+unsafe fn show(handler: Handler, old: *mut libc::sigaction) {
+    if !old.is_null() {
+        // SAFETY: the caller's buffer; zeroed is valid.
+        unsafe {
+            *old = core::mem::zeroed();
+            (*old).sa_sigaction = handler.address;
+            (*old).sa_flags = handler.flags;
+            *(&raw mut (*old).sa_mask).cast::<u64>() = handler.mask;
+        }
+    }
+}
+
+/// `signal` with these flags.
+unsafe fn simple(signal: c_int, address: usize, flags: c_int) -> usize {
+    // SAFETY: zeroed actions are valid.
+    unsafe {
+        let mut new: libc::sigaction = core::mem::zeroed();
+        let mut old: libc::sigaction = core::mem::zeroed();
+        new.sa_sigaction = address;
+        new.sa_flags = flags;
+        if sigaction(signal, &new, &mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
+    }
+}
+
+interpose! {
+    fn sigaction(_t; signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+        if signals::synchronous(signal) {
+            return set_crash(signal, new, old);
+        }
+        let before = signals::handler(signal);
+        let mut result = 0;
+        if !new.is_null() {
+            let handler = Handler { address: (*new).sa_sigaction, mask: mask_of(new), flags: (*new).sa_flags };
+            result = signals::install(signal, handler);
+        }
+        if result == 0 {
+            show(before, old);
+        }
+        result
+    }
+    fn signal(_t; signal: c_int, address: usize) -> usize { simple(signal, address, libc::SA_RESTART) }
+    fn bsd_signal(_t; signal: c_int, address: usize) -> usize { simple(signal, address, libc::SA_RESTART) }
+    fn sysv_signal(_t; signal: c_int, address: usize) -> usize {
+        simple(signal, address, libc::SA_RESETHAND | libc::SA_NODEFER)
+    }
+    fn siginterrupt(_t; signal: c_int, interrupts: c_int) -> c_int {
+        let mut handler = signals::handler(signal);
+        handler.flags = if interrupts != 0 { handler.flags & !libc::SA_RESTART } else { handler.flags | libc::SA_RESTART };
+        signals::install(signal, handler)
+    }
+    fn raise(t; signal: c_int) -> c_int {
+        if signals::synchronous(signal) {
+            return c_result(sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal)) as c_int;
+        }
+        signals::send(t, signal);
+        signals::deliver(t);
+        point(Operation::Continue);
+        0
+    }
+    fn pthread_kill(t; pthread: pthread_t, signal: c_int) -> c_int {
+        let Some(target) = scheduler().threads.find(pthread) else { return libc::ESRCH };
+        if target.ended || signal == 0 {
+            return 0;
+        }
+        if !(0..=64).contains(&signal) {
+            return libc::EINVAL;
+        }
+        if signals::synchronous(signal) {
+            return -(sys!(libc::SYS_tgkill, getpid(), target.kernel_id, signal) as c_int);
+        }
+        signals::send(target, signal);
+        point(Operation::Continue);
+        signals::deliver(t);
+        0
+    }
+    fn pthread_sigqueue(_t; pthread: pthread_t, signal: c_int, _value: *mut c_void) -> c_int { pthread_kill(pthread, signal) }
+    fn kill(t; pid: libc::pid_t, signal: c_int) -> c_int {
+        let inside = pid == getpid() && signal > 0 && !signals::synchronous(signal);
+        let unhandled = signals::handler(signal).address == libc::SIG_DFL
+            && scheduler().threads.iter().any(|o| o.mask & bit(signal) == 0);
+        if !inside || unhandled {
+            let result = c_result(sys!(libc::SYS_kill, pid, signal)) as c_int;
+            point(Operation::External);
+            return result;
+        }
+        signals::post(signal);
+        point(Operation::Continue);
+        signals::deliver(t);
+        0
+    }
+    fn tgkill(t; pid: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int {
+        let target = scheduler().threads.iter().find(|o| o.kernel_id == thread);
+        match target {
+            Some(target) if pid == getpid() && signal > 0 && !signals::synchronous(signal) => {
+                signals::send(target, signal);
+                point(Operation::Continue);
+                signals::deliver(t);
+                0
+            }
+            _ => c_result(sys!(libc::SYS_tgkill, pid, thread, signal)) as c_int,
+        }
+    }
+    fn alarm(_t; seconds: c_uint) -> c_uint {
+        let (left, _) = clock::set_timer(u64::from(seconds) * 1_000_000_000, 0);
+        left.div_ceil(1_000_000_000) as c_uint
+    }
+    fn ualarm(_t; first: c_uint, interval: c_uint) -> c_uint {
+        let (left, _) = clock::set_timer(u64::from(first) * 1_000, u64::from(interval) * 1_000);
+        (left / 1_000) as c_uint
+    }
+    fn getitimer(_t; which: c_int, value: *mut itimerval) -> c_int {
+        if which != libc::ITIMER_REAL {
+            return c_result(sys!(libc::SYS_getitimer, which, value)) as c_int;
+        }
+        *value = interval(clock::timer());
+        0
+    }
+    fn setitimer(_t; which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
+        if which != libc::ITIMER_REAL {
+            return c_result(sys!(libc::SYS_setitimer, which, new, old)) as c_int;
+        }
+        if new.is_null() {
+            return fail(libc::EFAULT);
+        }
+        let nanoseconds = |t: &timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
+        let before = clock::set_timer(nanoseconds(&(*new).it_value), nanoseconds(&(*new).it_interval));
+        if !old.is_null() {
+            *old = interval(before);
+        }
+        0
+    }
+}
+
+fn interval((left, interval): (u64, u64)) -> itimerval {
+    let value = |n: u64| timeval { tv_sec: (n / 1_000_000_000) as i64, tv_usec: (n % 1_000_000_000 / 1_000) as i64 };
+    itimerval { it_value: value(left), it_interval: value(interval) }
+}

@@ -1,0 +1,53 @@
+//! `pthread_spin_*`: one word, 0 when free.
+
+use super::interpose;
+use crate::observe;
+use crate::thread::NEVER;
+use crate::token::{self, point, released, wait};
+use crate::wait::{Wait, word};
+use core::ffi::c_void;
+use core::sync::atomic::Ordering::Relaxed;
+use deadheat_model::{LockMode, ObjectKind, Operation};
+use libc::c_int;
+
+fn acquire(a: u64) -> Operation {
+    Operation::Acquire(ObjectKind::SpinLock, observe::object(a))
+}
+
+interpose! {
+    fn pthread_spin_init(_t; lock: *mut c_void, _shared: c_int) -> c_int {
+        word(lock as u64).store(0, Relaxed);
+        0
+    }
+    fn pthread_spin_lock(t; lock: *mut c_void) -> c_int {
+        let a = lock as u64;
+        point(acquire(a));
+        while word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
+            wait(t, Wait::Lock(ObjectKind::SpinLock, a), acquire(a), NEVER);
+        }
+        token::acquired(t, ObjectKind::SpinLock, a, LockMode::Write);
+        0
+    }
+    fn pthread_spin_trylock(t; lock: *mut c_void) -> c_int {
+        let a = lock as u64;
+        point(acquire(a));
+        if word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
+            super::mutex::failed_try(t);
+            return libc::EBUSY;
+        }
+        token::acquired(t, ObjectKind::SpinLock, a, LockMode::Write);
+        0
+    }
+    fn pthread_spin_unlock(t; lock: *mut c_void) -> c_int {
+        let a = lock as u64;
+        point(Operation::Release(ObjectKind::SpinLock, observe::object(a)));
+        released(t, ObjectKind::SpinLock, a);
+        word(a).store(0, Relaxed);
+        point(Operation::Continue);
+        0
+    }
+    fn pthread_spin_destroy(_t; lock: *mut c_void) -> c_int {
+        observe::destroyed(lock as u64, 4);
+        0
+    }
+}
