@@ -3,6 +3,7 @@
 
 mod bench;
 mod build;
+mod cases;
 mod dependencies;
 #[cfg(test)]
 mod edges;
@@ -38,6 +39,11 @@ const COMMANDS: &[Command] = &[
         "bench",
         "[--runs N] [--kernels A,B]: measures the modes against native and ThreadSanitizer",
         bench::run,
+    ),
+    (
+        "cases",
+        "[--full] [--filter S] [--level O1] [--seeds N] [-j N]: hunts the annotated programs",
+        cases::run,
     ),
 ];
 

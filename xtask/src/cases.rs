@@ -1,0 +1,114 @@
+//! `cargo xtask cases`: the annotated programs of `cases/`, each built with the tool's compiler drivers, hunted,
+//! and held against its annotations.
+//!
+//! By default every case is run at -O1 with few seeds, and a third of them, fixed by the hash of the name, at -O0
+//! and -O2 too; `--full` runs everything with seeds 0 to 8. The hunts are bounded in runs and not in time, so that
+//! a slow machine sees the same as a fast one.
+
+mod annotation;
+mod comparison;
+mod execution;
+mod reported;
+mod selection;
+mod stage;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
+
+use annotation::Case;
+use execution::Verdict;
+use selection::{Job, Options};
+
+use crate::{Outcome, layout};
+
+/// Runs the cases that the arguments choose.
+pub fn run(arguments: &[String]) -> Outcome {
+    let options = Options::parse(arguments)?;
+    let tool = options
+        .tool
+        .clone()
+        .unwrap_or_else(|| layout::dist().join(layout::part::TOOL));
+    if !tool.exists() {
+        return Err(format!("{} is missing: `cargo xtask build` makes it", tool.display()).into());
+    }
+    let cases = read_all(&layout::root().join("cases"))?;
+    let jobs = selection::jobs(&cases, &options);
+    if jobs.is_empty() {
+        return Err("no case is chosen".into());
+    }
+    let failed = run_all(&jobs, &tool, options.parallel);
+    println!("{} passed, {failed} failed", jobs.len() - failed);
+    match failed {
+        0 => Ok(()),
+        n => Err(format!("{n} of {} did not hold", jobs.len()).into()),
+    }
+}
+
+/// Runs the jobs, several at once, and prints what failed as it comes. Gives the number of failures.
+fn run_all(jobs: &[Job<'_>], tool: &Path, parallel: usize) -> usize {
+    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let output = Mutex::new(());
+    let work = || {
+        while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let begun = Instant::now();
+            let verdicts = execution::run(job, tool);
+            let bad: Vec<&Verdict> = verdicts.iter().filter(|v| !v.holds()).collect();
+            let _turn = output.lock().unwrap_or_else(PoisonError::into_inner);
+            let word = if bad.is_empty() { "ok  " } else { "FAIL" };
+            println!(
+                "{word} {} {} {:.1}s",
+                job.case.name,
+                job.level,
+                begun.elapsed().as_secs_f64()
+            );
+            bad.iter().for_each(|verdict| print!("{verdict}"));
+            failed.fetch_add(usize::from(!bad.is_empty()), Ordering::Relaxed);
+        }
+    };
+    std::thread::scope(|scope| {
+        (0..parallel).for_each(|_| drop(scope.spawn(work)));
+    });
+    failed.into_inner()
+}
+
+/// Reads all cases below the directory, in order of their names.
+fn read_all(directory: &Path) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
+    let mut files = Vec::new();
+    for language in ["c", "cpp"] {
+        collect(&directory.join(language), &mut files)?;
+    }
+    files.sort();
+    let mut cases = Vec::new();
+    for path in files {
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let name = path.strip_prefix(directory).unwrap_or(&path).display().to_string();
+        cases.push(Case::parse(&path, &name, &text)?);
+    }
+    Ok(cases)
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+    let told = |error: std::io::Error| format!("{}: {error}", directory.display());
+    for entry in std::fs::read_dir(directory).map_err(told)? {
+        let path = entry.map_err(told)?.path();
+        match path.is_dir() {
+            true => collect(&path, files)?,
+            false if path.extension().is_some_and(|e| e == "c" || e == "cpp") => files.push(path),
+            false => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_repositorys_cases_parse() {
+        let cases = read_all(&layout::root().join("cases")).unwrap();
+        assert!(cases.len() >= 90);
+    }
+}

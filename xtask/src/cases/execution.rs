@@ -1,0 +1,155 @@
+//! One case at one level: built with the tool's driver, hunted in a scratch directory with each seed.
+
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::comparison::{Difference, compare};
+use super::reported;
+use super::selection::Job;
+use super::stage::Stage;
+use crate::layout;
+
+/// What came of a hunt with one seed, or of the build before it.
+#[derive(Debug)]
+pub struct Verdict {
+    seed: Option<u64>,
+    result: Result<Vec<Difference>, String>,
+}
+
+impl Verdict {
+    /// Whether all was as wanted.
+    pub fn holds(&self) -> bool {
+        matches!(&self.result, Ok(differences) if differences.is_empty())
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seed = self.seed.map_or(String::new(), |seed| format!("seed {seed}, "));
+        match &self.result {
+            Ok(differences) => differences.iter().try_for_each(|d| writeln!(f, "     {seed}{d}")),
+            Err(error) => writeln!(f, "     {seed}{}", error.trim_end().replace('\n', "\n       ")),
+        }
+    }
+}
+
+/// Builds and hunts; the verdicts are one for each seed, or one alone if the build failed.
+pub fn run(job: &Job<'_>, tool: &Path) -> Vec<Verdict> {
+    let level = job.level.to_string();
+    let scratch = layout::target()
+        .join("cases")
+        .join(&job.case.name)
+        .join(level.trim_start_matches('-'));
+    let program = match build(job, tool, &scratch) {
+        Ok(program) => program,
+        Err(error) => {
+            return vec![Verdict {
+                seed: None,
+                result: Err(error),
+            }];
+        }
+    };
+    let mut verdicts = Vec::new();
+    for seed in 0..job.seeds {
+        for &stage in job.case.stages.iter().filter(|stage| stage.exists()) {
+            let result = hunt(job, tool, &program, &scratch, stage, seed);
+            verdicts.push(Verdict {
+                seed: Some(seed),
+                result,
+            });
+        }
+    }
+    verdicts
+}
+
+fn build(job: &Job<'_>, tool: &Path, scratch: &Path) -> Result<PathBuf, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", scratch.display());
+    // What an earlier run left would make this one go on from there.
+    match fs::remove_dir_all(scratch) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(told(error)),
+        _ => fs::create_dir_all(scratch).map_err(told)?,
+    }
+    let program = scratch.join("program");
+    let language = if job.case.path.extension().is_some_and(|e| e == "cpp") {
+        "c++"
+    } else {
+        "cc"
+    };
+    let output = Command::new(tool)
+        .arg(language)
+        .args(["-g", job.level.flag(), "-pthread"])
+        .args(&job.case.flags)
+        .arg(&job.case.path)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .map_err(|error| format!("{}: {error}", tool.display()))?;
+    match output.status.success() {
+        true => Ok(program),
+        false => Err(format!("does not build: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+fn hunt(
+    job: &Job<'_>,
+    tool: &Path,
+    program: &Path,
+    scratch: &Path,
+    stage: Stage,
+    seed: u64,
+) -> Result<Vec<Difference>, String> {
+    let told = |error: std::io::Error| format!("{}: {error}", scratch.display());
+    let directory = scratch.join(format!("seed{seed}"));
+    fs::create_dir_all(&directory).map_err(told)?;
+    let (report, input, log) = (
+        directory.join("report.json"),
+        directory.join("input"),
+        directory.join("log"),
+    );
+    fs::write(&input, &job.case.stdin).map_err(told)?;
+    let status = Command::new(tool)
+        .arg(stage.to_string())
+        .args([
+            "--format",
+            "json",
+            "--suspected",
+            "-j",
+            "1",
+            "--seed",
+            &seed.to_string(),
+            "--output",
+        ])
+        .arg(&report)
+        .arg("--")
+        .arg(program)
+        .args(&job.case.args)
+        .current_dir(&directory)
+        .stdin(fs::File::open(&input).map_err(told)?)
+        .stdout(Stdio::null())
+        .stderr(fs::File::create(&log).map_err(told)?)
+        .status()
+        .map_err(|error| format!("{}: {error}", tool.display()))?;
+    let failed = |why: String| format!("{why}\n{}", tail(&fs::read_to_string(&log).unwrap_or_default()));
+    if !matches!(status.code(), Some(0 | 1)) {
+        return Err(failed(format!("{stage} ended with {status}")));
+    }
+    let json = fs::read_to_string(&report).map_err(|error| failed(format!("no report: {error}")))?;
+    let source = job.case.path.file_name().unwrap_or_default().to_string_lossy();
+    let found = reported::read(&json, &source).map_err(|error| failed(format!("unreadable report: {error}")))?;
+    let mut differences = compare(job.case, stage, &found);
+    let shown = found.iter().any(|r| r.real);
+    if shown != (status.code() == Some(1)) {
+        differences.push(Difference::Surplus(format!(
+            "{status} with {}",
+            if shown { "a finding" } else { "no finding" }
+        )));
+    }
+    Ok(differences)
+}
+
+fn tail(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    lines[lines.len().saturating_sub(12)..].join("\n")
+}
