@@ -8,7 +8,7 @@
 //! The memo belongs to the present context: {old cell, new cell} for reads, then for writes.
 
 use crate::held::Held;
-use crate::{granules, range, statements, targets};
+use crate::{granules, heap, range, statements, targets, token};
 use alloc::vec::Vec;
 use core::arch::global_asm;
 
@@ -89,71 +89,89 @@ unsafe extern "C" fn slow(address: u64, desc: u64, kind: u32, frame: u64) {
     }
 }
 
-global_asm!(
-    ".pushsection .text.dh_check_slow,\"ax\",@progbits",
-    ".balign 16",
-    "dh_check_slow:",
-    "push rbp",
-    "mov rbp, rsp",
-    "push rax",
-    "push rcx",
-    "push rdx",
-    "push rsi",
-    "push rdi",
-    "push r8",
-    "push r9",
-    "push r10",
-    "sub rsp, 256",
-    "and rsp, -16",
-    "movaps [rsp], xmm0",
-    "movaps [rsp + 16], xmm1",
-    "movaps [rsp + 32], xmm2",
-    "movaps [rsp + 48], xmm3",
-    "movaps [rsp + 64], xmm4",
-    "movaps [rsp + 80], xmm5",
-    "movaps [rsp + 96], xmm6",
-    "movaps [rsp + 112], xmm7",
-    "movaps [rsp + 128], xmm8",
-    "movaps [rsp + 144], xmm9",
-    "movaps [rsp + 160], xmm10",
-    "movaps [rsp + 176], xmm11",
-    "movaps [rsp + 192], xmm12",
-    "movaps [rsp + 208], xmm13",
-    "movaps [rsp + 224], xmm14",
-    "movaps [rsp + 240], xmm15",
-    "mov edx, r11d",
-    "mov rcx, [rbp]",
-    "call {slow}",
-    "movaps xmm0, [rsp]",
-    "movaps xmm1, [rsp + 16]",
-    "movaps xmm2, [rsp + 32]",
-    "movaps xmm3, [rsp + 48]",
-    "movaps xmm4, [rsp + 64]",
-    "movaps xmm5, [rsp + 80]",
-    "movaps xmm6, [rsp + 96]",
-    "movaps xmm7, [rsp + 112]",
-    "movaps xmm8, [rsp + 128]",
-    "movaps xmm9, [rsp + 144]",
-    "movaps xmm10, [rsp + 160]",
-    "movaps xmm11, [rsp + 176]",
-    "movaps xmm12, [rsp + 192]",
-    "movaps xmm13, [rsp + 208]",
-    "movaps xmm14, [rsp + 224]",
-    "movaps xmm15, [rsp + 240]",
-    "lea rsp, [rbp - 64]",
-    "pop r10",
-    "pop r9",
-    "pop r8",
-    "pop rdi",
-    "pop rsi",
-    "pop rdx",
-    "pop rcx",
-    "pop rax",
-    "pop rbp",
-    "ret",
-    ".popsection",
-    slow = sym slow,
-);
+/// A loop of a detecting body went round often without a scheduling point.
+unsafe extern "C" fn back_edge(_desc: u64, _: u64, _: u32, _frame: u64) {
+    if token::running() {
+        targets::back_edge();
+    }
+}
+
+/// `label`: calls `target` with `rdi` and `rsi` as they are, `r11d` and the program's frame pointer as third
+/// and fourth argument, and keeps every register but `r11`.
+macro_rules! keeping {
+    ($label:literal, $target:path) => {
+        global_asm!(
+            concat!(".pushsection .text.", $label, ",\"ax\",@progbits"),
+            ".balign 16",
+            concat!(".globl ", $label),
+            concat!(".type ", $label, ",@function"),
+            concat!($label, ":"),
+            "push rbp",
+            "mov rbp, rsp",
+            "push rax",
+            "push rcx",
+            "push rdx",
+            "push rsi",
+            "push rdi",
+            "push r8",
+            "push r9",
+            "push r10",
+            "sub rsp, 256",
+            "and rsp, -16",
+            "movaps [rsp], xmm0",
+            "movaps [rsp + 16], xmm1",
+            "movaps [rsp + 32], xmm2",
+            "movaps [rsp + 48], xmm3",
+            "movaps [rsp + 64], xmm4",
+            "movaps [rsp + 80], xmm5",
+            "movaps [rsp + 96], xmm6",
+            "movaps [rsp + 112], xmm7",
+            "movaps [rsp + 128], xmm8",
+            "movaps [rsp + 144], xmm9",
+            "movaps [rsp + 160], xmm10",
+            "movaps [rsp + 176], xmm11",
+            "movaps [rsp + 192], xmm12",
+            "movaps [rsp + 208], xmm13",
+            "movaps [rsp + 224], xmm14",
+            "movaps [rsp + 240], xmm15",
+            "mov edx, r11d",
+            "mov rcx, [rbp]",
+            "call {target}",
+            "movaps xmm0, [rsp]",
+            "movaps xmm1, [rsp + 16]",
+            "movaps xmm2, [rsp + 32]",
+            "movaps xmm3, [rsp + 48]",
+            "movaps xmm4, [rsp + 64]",
+            "movaps xmm5, [rsp + 80]",
+            "movaps xmm6, [rsp + 96]",
+            "movaps xmm7, [rsp + 112]",
+            "movaps xmm8, [rsp + 128]",
+            "movaps xmm9, [rsp + 144]",
+            "movaps xmm10, [rsp + 160]",
+            "movaps xmm11, [rsp + 176]",
+            "movaps xmm12, [rsp + 192]",
+            "movaps xmm13, [rsp + 208]",
+            "movaps xmm14, [rsp + 224]",
+            "movaps xmm15, [rsp + 240]",
+            "lea rsp, [rbp - 64]",
+            "pop r10",
+            "pop r9",
+            "pop r8",
+            "pop rdi",
+            "pop rsi",
+            "pop rdx",
+            "pop rcx",
+            "pop rax",
+            "pop rbp",
+            "ret",
+            ".popsection",
+            target = sym $target,
+        );
+    };
+}
+
+keeping!("dh_check_slow", slow);
+keeping!("dh_back_edge", back_edge);
 
 /// A thunk for accesses within one granule; those that cross its end go the slow way.
 macro_rules! thunk {
@@ -276,4 +294,15 @@ unsafe extern "C" fn dh_cstring_r(address: u64, desc: u64) {
     let len = targets::string_len(address) as i64;
     // SAFETY: as our caller.
     unsafe { dh_range_r(address, len, desc) }
+}
+
+/// A detecting body is about to free a block: a write to all of it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_free(block: u64, desc: u64) {
+    let len = heap::usable(block);
+    match purpose() {
+        Use::Granules => range::granules::<true>(block, len as i64, desc),
+        Use::Statements => statements::check(block, len, desc, crate::stack::callers_frame()),
+        Use::Nothing => {}
+    }
 }

@@ -188,7 +188,7 @@ pub fn made(thread: ThreadId, site: &Site, success: bool) {
 }
 
 /// A loop went round often without a scheduling point.
-fn back_edge() {
+pub fn back_edge() {
     token::yield_spin(None);
     observe::refill();
 }

@@ -66,6 +66,8 @@ pub struct Module {
     variants: Range<u64>,
     context: *mut u32,
     budget: *mut i64,
+    /// Back edges that it was given last.
+    given: i64,
     own: u64,
     attached: bool,
     /// Patch rows as (descriptor's index, NOP), ascending; made when first asked for.
@@ -140,6 +142,7 @@ fn register(tables: &ModuleTables) {
         variants: range(tables.variants),
         context: tables.context,
         budget: tables.budget,
+        given: 0,
         own: tables.own,
         attached: false,
         nops: Vec::new(),
@@ -178,10 +181,7 @@ fn attach(module: &mut Module, mode: &Mode) {
             count: outcome.skipped as u64,
         }));
     }
-    if !module.budget.is_null() {
-        // SAFETY: the module's own word.
-        unsafe { module.budget.write(REGISTRY.get().budget) };
-    }
+    module.refill(REGISTRY.get().budget);
     crate::check::module_added(module.context);
 }
 
@@ -220,6 +220,17 @@ impl Module {
         })
     }
 
+    /// Gives the module this many back edges; tells how many of the last it used.
+    #[inline(always)]
+    fn refill(&mut self, budget: i64) -> u64 {
+        if self.budget.is_null() {
+            return 0;
+        }
+        // SAFETY: the module's own word; only the holder of the turn counts it down.
+        let left = unsafe { self.budget.replace(budget) };
+        core::mem::replace(&mut self.given, budget).saturating_sub(left).max(0) as u64
+    }
+
     fn record(&self) -> record::Module {
         let (path, bias) = crate::memory::module_of(self.own);
         record::Module { path, bias, sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32 }
@@ -246,17 +257,13 @@ pub fn nop_of(id: SiteId) -> u64 {
 }
 
 /// Gives every module this many back edges until the next call into the runtime.
+#[inline]
 pub fn set_budget(budget: i64) {
     let registry = REGISTRY.get();
-    let before = registry.budget;
-    for module in registry.modules.iter().filter(|m| !m.budget.is_null()) {
-        // SAFETY: the module's own word; only the holder of the turn counts it down.
-        unsafe {
-            registry.back_edges += before.saturating_sub(module.budget.read()).max(0) as u64;
-            module.budget.write(budget);
-        }
-    }
     registry.budget = budget;
+    for module in &mut registry.modules {
+        registry.back_edges += module.refill(budget);
+    }
 }
 
 /// Back edges counted up to the last [`set_budget`].
