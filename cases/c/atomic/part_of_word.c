@@ -1,7 +1,7 @@
 //@ expect: none
 // The release writes a word, the acquire reads one byte of it: overlapping atomics of unequal size. C11
 // knows no such program, but reference counters in C++ libraries are one; the machine orders it.
-// Clang's TSan keeps one clock for the granule and agrees.
+// Clang's TSan keeps a clock for each address and reports the data.
 #include <pthread.h>
 #include <stdint.h>
 
