@@ -6,10 +6,11 @@
 //! bit 1: the cells of the 512-byte block are not valid, the block's one word stands for all). Per granule
 //! a set number, per block a word; both are touched only where a side byte says so.
 //! The distance is not a multiple of 4 KiB: cells would compete with their data for cache sets.
-//! Only two ranges of addresses have a shadow: position-independent executables with their heap, and
+//! The GS base needs FSGSBASE. Only two ranges of addresses have a shadow: position-independent executables with their heap, and
 //! mappings with stacks. Everything is reserved without commitment and stays out of core dumps.
 
 use crate::sys::sys;
+use core::arch::asm;
 use core::ops::Range;
 use deadheat_wire::record::{Notice, Record};
 
@@ -75,6 +76,12 @@ pub fn covered(address: u64, len: u64) -> Range<u64> {
 
 /// Reserves the shadow and points this thread's GS base at it. Says why not if it is refused.
 pub fn start() -> bool {
+    const FSGSBASE: u64 = 2;
+    // SAFETY: reads what the kernel told the process at its start.
+    if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
+        refused("this processor or kernel has no FSGSBASE (Linux 5.9 and later on processors since 2012 have)");
+        return false;
+    }
     for range in RANGES {
         let len = range.end - range.start;
         // A page more for the distance that is not a multiple of one.
@@ -86,16 +93,20 @@ pub fn start() -> bool {
         ];
         for (at, bytes) in parts {
             if !reserve(at, bytes) {
-                crate::report::write(&Record::Notice(Notice::Text(alloc::format!(
+                refused(&alloc::format!(
                     "no room for shadow memory: {} GiB of address space at {at:#x} were refused; lift the limit on \
                      virtual memory (ulimit -v) and strict overcommit (vm.overcommit_memory=2)",
                     bytes >> 30
-                ))));
+                ));
                 return false;
             }
         }
     }
     true
+}
+
+fn refused(why: &str) {
+    crate::report::write(&Record::Notice(Notice::Text(why.into())));
 }
 
 fn reserve(at: u64, bytes: u64) -> bool {
@@ -112,9 +123,11 @@ fn reserve(at: u64, bytes: u64) -> bool {
 }
 
 /// Sets this thread's GS base; every controlled thread needs it before it runs a detecting body.
+/// The distance is negative, which the system call for it refuses, so the instruction must be there.
 pub fn enter_thread() {
-    // SAFETY: the program does not use GS; the base matters to our own checks only.
-    unsafe { sys!(libc::SYS_arch_prctl, 0x1001i32, CELLS) };
+    // SAFETY: the instruction is there (see `start`); the program does not use GS, and the base matters
+    // to our own checks only.
+    unsafe { asm!("wrgsbase {}", in(reg) CELLS, options(nostack, nomem, preserves_flags)) };
 }
 
 /// Makes the cells of a uniform block valid.
