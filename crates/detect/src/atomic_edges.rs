@@ -38,9 +38,11 @@ impl HappensBefore {
             return;
         }
         let releases = event.order.releases();
-        let silent = self.silent(&event);
         let continues = event.kind != AtomicKind::Store;
         let fence = self.threads[thread.index()].release_fence.take();
+        // First, since a write that shows the word to be no lock gives its edge.
+        let change = self.act_on_words(thread, &event, releases || fence.is_some());
+        let silent = self.silent(&event);
         for (granule, mask) in event.parts() {
             if !releases && fence.is_none() {
                 // Nothing to give: a store ends the sequence, a read-modify-write continues it.
@@ -61,7 +63,6 @@ impl HappensBefore {
                 _ => release.add(&self.threads[thread.index()].clocks, thread, !silent),
             }
         }
-        let change = self.act_on_words(thread, &event, releases || fence.is_some());
         self.threads[thread.index()].release_fence = fence;
         if releases {
             self.advance(thread, !silent);
@@ -157,11 +158,11 @@ impl HappensBefore {
     }
 
     /// Whether the operation is on a hand-made lock, which gives no hybrid edge.
-    fn silent(&self, event: &AtomicEvent) -> bool {
+    fn silent(&mut self, event: &AtomicEvent) -> bool {
         let granule = event.address & !7;
         let word = self
             .atomics
-            .get(granule)
+            .get_mut(granule)
             .and_then(|g| g.words.iter().find(|w| w.is_at(event)));
         match word {
             Some(word) => word.standing == Standing::Confirmed,

@@ -187,7 +187,12 @@ pub(crate) struct Atomics {
     /// Operations on granules beyond the limit.
     pub overflowed: u64,
     overflow: Granule,
+    /// The granule looked up last, and its place.
+    last: (u64, u32),
 }
+
+/// The place of all granules beyond the limit.
+const SHARED: u32 = u32::MAX;
 
 impl Atomics {
     pub fn new() -> Atomics {
@@ -199,6 +204,7 @@ impl Atomics {
             limit: 1 << 21,
             overflowed: 0,
             overflow: Granule::default(),
+            last: (u64::MAX, SHARED),
         }
     }
 
@@ -207,11 +213,20 @@ impl Atomics {
     }
 
     /// Where what is known of the granule is.
-    pub fn place(&self, granule: u64) -> Option<u32> {
-        match self.index.get(&granule) {
-            Some(at) => Some(*at),
-            None => (self.overflowed > 0).then_some(u32::MAX),
+    #[inline]
+    pub fn place(&mut self, granule: u64) -> Option<u32> {
+        if let Some(at) = self.own_place(granule) {
+            return Some(at);
         }
+        (self.overflowed > 0).then_some(SHARED)
+    }
+
+    #[inline]
+    fn own_place(&mut self, granule: u64) -> Option<u32> {
+        if self.last.0 != granule {
+            self.last = (granule, *self.index.get(&granule)?);
+        }
+        Some(self.last.1)
     }
 
     /// The granule at a place.
@@ -219,19 +234,17 @@ impl Atomics {
         self.granules.get_mut(place as usize).unwrap_or(&mut self.overflow)
     }
 
-    pub fn get(&self, granule: u64) -> Option<&Granule> {
-        self.granules.get(*self.index.get(&granule)? as usize)
-    }
-
+    /// The granule, unless nothing is known of it or it is beyond the limit.
+    #[inline]
     pub fn get_mut(&mut self, granule: u64) -> Option<&mut Granule> {
-        let at = self.index.get(&granule)?;
-        self.granules.get_mut(*at as usize)
+        let at = self.own_place(granule)?;
+        self.granules.get_mut(at as usize)
     }
 
     /// The granule, made if need be; `false` with the shared one when there are too many.
     pub fn get_or_make(&mut self, granule: u64) -> (&mut Granule, bool) {
-        let at = match self.index.get(&granule) {
-            Some(at) => *at,
+        let at = match self.own_place(granule) {
+            Some(at) => at,
             None if self.overflowed > 0 || self.index.len() >= self.limit => {
                 self.overflowed += 1;
                 return (&mut self.overflow, false);
@@ -298,6 +311,7 @@ impl Atomics {
         });
         if entry.is_empty() {
             self.index.remove(&granule);
+            self.last = (u64::MAX, SHARED);
             self.filter[Self::bucket(granule)] -= 1;
             self.vacant.push(at);
         }

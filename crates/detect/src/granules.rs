@@ -62,6 +62,8 @@ pub struct Granules {
     sets: HistorySets,
     cache: Vec<Cached>,
     flags: Flags,
+    /// Entries seen while a set is rebuilt; empty in between.
+    seen: Vec<Entry>,
 }
 
 impl Granules {
@@ -71,6 +73,7 @@ impl Granules {
             sets: HistorySets::new(),
             cache: vec![Cached::default(); CACHE],
             flags: Flags::new(per_signature),
+            seen: Vec::new(),
         }
     }
 
@@ -179,7 +182,8 @@ impl Granules {
         let me = Accessor::new(hb, current);
         let mut suspicious = present(w, r).any(|e| me.suspicious(hb, e, write));
         // The old set without what the new access dominates; its tail below the deepest such entry stays.
-        let (mut seen, mut kept, mut tail, mut at) = (Vec::new(), 0, set, set);
+        let mut seen = core::mem::take(&mut self.seen);
+        let (mut kept, mut tail, mut at) = (0, set, set);
         while let Some((entry, rest)) = self.sets.split(at) {
             suspicious = suspicious || me.suspicious(hb, entry, write);
             if me.dominates(hb, entry, write) {
@@ -194,6 +198,8 @@ impl Granules {
         for entry in seen[..kept].iter().rev() {
             to = self.sets.push(*entry, to);
         }
+        seen.clear();
+        self.seen = seen;
         // What the cell stood for and will no longer.
         let (old_w, old_r) = (Entry::new(w, true), Entry::new(r, false));
         if write && w != 0 && !me.dominates(hb, old_w, true) {
