@@ -213,6 +213,40 @@ impl Stage {
         self.start(None)
     }
 
+    /// Runs the program under a plan in gdb, on the terminal, on the real files. The runtime raises
+    /// SIGTRAP where the plan says; going on from there does not deliver it.
+    pub fn debug(&self, plan: &Plan) -> io::Result<ExitStatus> {
+        let directory = self.scratch.run()?;
+        self.files(&directory, Some(plan))?;
+        let mut command = std::process::Command::new("gdb");
+        command
+            .arg("-q")
+            .env_clear()
+            .envs(self.program.environment.iter().map(|(k, v)| (k, v)));
+        let mut gdb = |text: String| {
+            command.arg("-ex").arg(text);
+        };
+        for name in ["LINES", "COLUMNS"] {
+            gdb(format!("unset environment {name}"));
+        }
+        for (name, file) in [(PLAN_VARIABLE, "plan"), (RECORD_VARIABLE, "record"), ("TMPDIR", "tmp")] {
+            gdb(format!("set environment {name} {}", directory.join(file).display()));
+        }
+        gdb("set startup-with-shell on".into());
+        gdb("handle SIGTRAP stop print nopass".into());
+        gdb(format!("run < {}", self.stdin.display()));
+        gdb("thread apply all backtrace 6".into());
+        command
+            .arg("--args")
+            .arg(&self.program.file)
+            .args(&self.program.args)
+            .current_dir(&self.program.directory);
+        command.status().map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound => io::Error::other("gdb is not installed (apt-get install gdb)"),
+            _ => e,
+        })
+    }
+
     fn start(&self, plan: Option<&Plan>) -> Result<Run, RunError> {
         self.runs.fetch_add(1, Ordering::Relaxed);
         let directory = self.scratch.run().map_err(RunError::Files)?;

@@ -21,3 +21,22 @@ pub fn status(report: &Report, fail_on: Verdict, interrupted: bool) -> u8 {
         _ => FOUND,
     }
 }
+
+/// The verdict from which on a finding counts, by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Threshold(pub Verdict);
+
+impl std::str::FromStr for Threshold {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Threshold, String> {
+        match name {
+            "suspected" => Ok(Threshold(Verdict::Suspected)),
+            "real" => Ok(Threshold(Verdict::Real)),
+            "harmful" => Ok(Threshold(Verdict::Harmful)),
+            other => Err(format!(
+                "unknown verdict `{other}`; verdicts are suspected, real, harmful"
+            )),
+        }
+    }
+}

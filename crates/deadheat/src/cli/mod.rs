@@ -1,18 +1,51 @@
-//! The command line.
+//! The command line: what the user asks for, handed to the crates that do it.
+//!
+//! Exit status everywhere: 0 nothing real, 1 a real finding, 2 wrong usage, 3 the job could not be done.
 
-use std::ffi::OsString;
-use std::process::ExitCode;
+mod arguments;
+mod doctor;
+mod duration;
+mod hunting;
+mod output;
+mod replay;
+mod report;
+mod stdin;
 
 use crate::driver;
+use arguments::{Command, Deadheat};
+use clap::Parser;
+use deadheat_campaign::report::exit;
+use std::ffi::OsString;
+use std::process::ExitCode;
 
 /// Runs the command that the arguments name.
 pub fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    match arguments.get(1).and_then(|a| a.to_str()) {
-        Some("build") => driver::build(&arguments[2..]),
-        _ => {
-            eprintln!("usage: deadheat cc|c++ ARGS… | deadheat build -- COMMAND…");
-            ExitCode::from(2)
-        }
+    // A build command takes any argument, so it is told apart before the command line is parsed.
+    if arguments.get(1).is_some_and(|a| a == "build") && !arguments.get(2).is_some_and(|a| a == "--help" || a == "-h") {
+        return driver::build(&arguments[2..]);
     }
+    match Deadheat::parse_from(arguments).command {
+        Command::Hunt(hunt) => hunting::hunt(hunt),
+        Command::Detect(detect) => hunting::detect(detect),
+        Command::Confirm(confirm) => hunting::confirm(confirm),
+        Command::Replay(replay) => replay::replay(replay),
+        Command::Report(report) => report::report(report),
+        Command::Doctor => doctor::doctor(),
+        Command::Cc { arguments } => driver::compile(driver::Language::C, &arguments),
+        Command::Cxx { arguments } => driver::compile(driver::Language::Cxx, &arguments),
+        Command::Build { arguments } => driver::build(&arguments),
+    }
+}
+
+/// Tells an error and what it means for the exit status.
+fn failed(error: &dyn std::fmt::Display) -> ExitCode {
+    anstream::eprintln!("deadheat: error: {error}");
+    ExitCode::from(exit::FAILED)
+}
+
+/// Tells that the command was used wrongly.
+fn misused(error: &dyn std::fmt::Display) -> ExitCode {
+    anstream::eprintln!("deadheat: error: {error}\n\nFor more information, try '--help'.");
+    ExitCode::from(exit::USAGE)
 }

@@ -29,7 +29,12 @@ pub(super) struct Debug {
 impl Default for Debug {
     fn default() -> Debug {
         let Ok(dwarf) = Dwarf::load(|_| Ok::<_, Infallible>(Slice::new(Arc::from([]), LittleEndian)));
-        Debug { dwarf, units: Vec::new(), symbols: Vec::new(), thread_local_size: 0 }
+        Debug {
+            dwarf,
+            units: Vec::new(),
+            symbols: Vec::new(),
+            thread_local_size: 0,
+        }
     }
 }
 

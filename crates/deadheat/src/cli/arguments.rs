@@ -1,0 +1,243 @@
+//! The commands and their options.
+
+use super::duration;
+use clap::{Args, Parser, Subcommand};
+use deadheat_campaign::report::Format;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+const EXAMPLES: &str = "\
+Build a program with deadheat's compiler, hunt, and see a bug happen again:
+
+  deadheat cc -g -O1 -pthread bank.c -o bank
+  deadheat hunt -- ./bank 100
+  deadheat replay F1
+
+Whole builds: CC=\"deadheat cc\" CXX=\"deadheat c++\" make, or deadheat build -- make -j4.
+
+Exit status: 0 nothing real found, 1 at least one real finding, 2 wrong usage,
+3 deadheat could not do the job (what it did find is still written).";
+
+const HUNT_EXAMPLES: &str = "\
+Examples:
+
+  deadheat hunt -- ./bank 100                 the usual hunt, at most a minute
+  deadheat hunt --budget 5m -- ./server-test  more time
+  deadheat hunt --runs 50 -j 8 -- ./bank      the same result every time, at any -j
+  deadheat hunt --setup 'rm -f out.db' -- ./app
+  deadheat hunt --format sarif --output races.sarif -- ./app < input.txt
+
+What it does: a few ordinary runs; detection under several schedules; then, for each suspicious pair of
+statements, runs directed at making both happen at the same moment. What it shows it has seen happen,
+twice. Results are kept in .deadheat/ beside the program; the next hunt goes on from there.";
+
+const REPLAY_EXAMPLES: &str = "\
+Examples:
+
+  deadheat replay F1              the run that shows F1, the same interleaving
+  deadheat replay --gdb F1        stops in gdb when both threads are at the race
+  deadheat replay TOKEN -- ./bank 100
+
+Exit status: 0 the execution repeated exactly, 3 it did not.";
+
+/// Finds, proves, explains and replays concurrency bugs in C, C++ and Rust programs.
+#[derive(Debug, Parser)]
+#[command(name = "deadheat", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Deadheat {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Detect, confirm, report: the main job
+    #[command(after_help = HUNT_EXAMPLES)]
+    Hunt(Hunt),
+    /// Predict racing statements from one run, prove nothing
+    Detect(Detect),
+    /// Try to prove suspicions that `detect` or `hunt` has stored
+    Confirm(Confirm),
+    /// Run a stored execution again, with the same interleaving
+    #[command(after_help = REPLAY_EXAMPLES)]
+    Replay(Replay),
+    /// Print what the store knows
+    Report(Report),
+    /// Say what on this machine is missing and how to get it
+    Doctor,
+    /// Compile C: takes clang's command line
+    #[command(disable_help_flag = true)]
+    Cc {
+        /// Compiler arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile C++: takes clang++'s command line
+    #[command(name = "c++", disable_help_flag = true)]
+    Cxx {
+        /// Compiler arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Run a build with deadheat's compilers in the place of the usual ones: build -- make -j4
+    Build {
+        /// The build command
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+/// Arguments of `hunt`.
+#[derive(Debug, Args)]
+pub struct Hunt {
+    /// Most time, for example 30s or 5m
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    pub budget: Duration,
+    #[command(flatten)]
+    pub runs: Runs,
+    #[command(flatten)]
+    pub output: Output,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub program: Vec<OsString>,
+}
+
+/// Arguments of `detect`.
+#[derive(Debug, Args)]
+pub struct Detect {
+    #[command(flatten)]
+    pub runs: Runs,
+    #[command(flatten)]
+    pub output: Output,
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "PROGRAM"
+    )]
+    pub program: Vec<OsString>,
+}
+
+/// Arguments of `confirm`.
+#[derive(Debug, Args)]
+pub struct Confirm {
+    /// Labels of stored suspicions, such as F3; all if none
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Most time, for example 30s or 5m
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    pub budget: Duration,
+    #[command(flatten)]
+    pub runs: Runs,
+    #[command(flatten)]
+    pub output: Output,
+    /// The program and its arguments, after `--`
+    #[arg(required = true, last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// Arguments of `replay`.
+#[derive(Debug, Args)]
+pub struct Replay {
+    /// A finding's label, such as F3, or a replay token
+    pub id: String,
+    /// Stop in gdb with both threads at the race
+    #[arg(long)]
+    pub gdb: bool,
+    /// Directory of the store
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// Let the run work on the real files
+    #[arg(long)]
+    pub no_isolation: bool,
+    /// Wall-clock limit of a run
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub timeout: Option<Duration>,
+    /// File for the program's standard input, with a token
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// The program and its arguments, with a token
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Directory of the store
+    #[arg(long, value_name = "DIR", default_value = ".deadheat")]
+    pub store: PathBuf,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// How the program is run.
+#[derive(Debug, Args)]
+pub struct Runs {
+    /// Tries per candidate, exactly; no time limit, so that the result is the same at any -j
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub runs: Option<u32>,
+    /// Runs at the same time; as many as there are cores if not given
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// First seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub seed: u64,
+    /// Probability of a switch at a scheduling point, from 0 to 1
+    #[arg(long, value_name = "P", default_value_t = 0.2, value_parser = probability)]
+    pub switch: f64,
+    /// Shell command that prepares each run
+    #[arg(long, value_name = "CMD")]
+    pub setup: Option<String>,
+    /// Let runs share the real files; then no exit status is laid to a schedule
+    #[arg(long)]
+    pub no_isolation: bool,
+    /// Wall-clock limit of a run; chosen by the ordinary runs if not given
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub timeout: Option<Duration>,
+    /// File for the program's standard input; deadheat's own if not given
+    #[arg(long, value_name = "FILE")]
+    pub stdin: Option<PathBuf>,
+    /// Directory of the store; .deadheat beside the program if not given
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+}
+
+/// What is written where.
+#[derive(Debug, Args)]
+pub struct Output {
+    /// human, json, sarif, junit or html
+    #[arg(long, value_name = "FORMAT", default_value = "human")]
+    pub format: Format,
+    /// Write the report to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// List suspected findings too
+    #[arg(long)]
+    pub suspected: bool,
+    /// Exit with status 1 from this verdict on: suspected, real or harmful
+    #[arg(long, value_name = "VERDICT", default_value = "real", value_parser = verdict)]
+    pub fail_on: deadheat_campaign::report::exit::Threshold,
+    /// No progress line
+    #[arg(short, long)]
+    pub quiet: bool,
+}
+
+fn verdict(name: &str) -> Result<deadheat_campaign::report::exit::Threshold, String> {
+    name.parse()
+}
+
+fn probability(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(p) if (0.0..=1.0).contains(&p) => Ok(p),
+        _ => Err("write a number from 0 to 1".into()),
+    }
+}

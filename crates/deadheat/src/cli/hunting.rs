@@ -1,0 +1,95 @@
+//! `hunt`, `detect` and `confirm`.
+
+use super::arguments::{Confirm, Detect, Hunt, Output, Runs};
+use super::{failed, misused, output, stdin};
+use deadheat_campaign::confirm::Program;
+use deadheat_campaign::{Extent, Options};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+/// `deadheat hunt`.
+pub fn hunt(hunt: Hunt) -> ExitCode {
+    go(Extent::Hunt, Some(hunt.budget), hunt.runs, &hunt.output, hunt.program)
+}
+
+/// `deadheat detect`.
+pub fn detect(detect: Detect) -> ExitCode {
+    let output = Output {
+        suspected: true,
+        ..detect.output
+    };
+    go(Extent::Detect, None, detect.runs, &output, detect.program)
+}
+
+/// `deadheat confirm`.
+pub fn confirm(confirm: Confirm) -> ExitCode {
+    let ids = confirm.ids.iter().map(|id| id.to_uppercase()).collect();
+    go(
+        Extent::Confirm(ids),
+        Some(confirm.budget),
+        confirm.runs,
+        &confirm.output,
+        confirm.program,
+    )
+}
+
+/// Set by the first interrupt; a second one ends deadheat at once.
+pub fn interrupts() -> Arc<AtomicBool> {
+    let flag = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM] {
+        let again = signal_hook::flag::register_conditional_shutdown(signal, 3, flag.clone());
+        let first = signal_hook::flag::register(signal, flag.clone());
+        if again.and(first).is_err() {
+            anstream::eprintln!("deadheat: interrupts cannot be caught here");
+        }
+    }
+    flag
+}
+
+fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, program: Vec<OsString>) -> ExitCode {
+    if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
+        return misused(
+            &"a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N",
+        );
+    }
+    let Some((name, arguments)) = program.split_first() else {
+        return misused(&"name the program to run");
+    };
+    let mut program = match Program::find(name, arguments.to_vec()) {
+        Ok(program) => program,
+        Err(error) => return failed(&error),
+    };
+    program.stdin = match stdin::capture(runs.stdin.as_deref()) {
+        Ok(bytes) => bytes,
+        Err(error) => return failed(&error),
+    };
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let options = Options {
+        extent,
+        budget,
+        runs: runs.runs,
+        jobs: runs.jobs.map_or(cores, |j| j as usize),
+        seed: runs.seed,
+        switch: (runs.switch * 1024.0).round() as u32,
+        isolate: !runs.no_isolation,
+        setup: runs.setup,
+        limit: runs.timeout,
+        quiet: output.quiet,
+        store: runs.store,
+        interrupted: interrupts(),
+    };
+    match deadheat_campaign::hunt::hunt(program, &options) {
+        Ok(hunt) => output::finish(
+            &hunt.report,
+            output,
+            hunt.store.as_deref(),
+            hunt.interrupted,
+            hunt.trouble.as_deref(),
+        ),
+        Err(error) => failed(&error),
+    }
+}

@@ -1,0 +1,148 @@
+//! `replay`: a stored execution again, and whether it is the same.
+
+use super::arguments::Replay as Arguments;
+use super::hunting::interrupts;
+use super::{failed, misused, stdin};
+use deadheat_campaign::Store;
+use deadheat_campaign::confirm::replay::Repetition;
+use deadheat_campaign::confirm::{Program, Stage, StageOptions};
+use deadheat_campaign::describe::ending;
+use deadheat_campaign::input::Input;
+use deadheat_campaign::replay::{self, ReplayError};
+use deadheat_campaign::report::exit;
+use deadheat_campaign::store::{Execution, StoreError};
+use deadheat_campaign::token::{Token, TokenError};
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// Why there is nothing to replay.
+#[derive(Debug, thiserror::Error)]
+enum Error {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Replay(#[from] ReplayError),
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    #[error("{0} has no stored execution; `deadheat report --suspected` lists what is known")]
+    Unknown(String),
+    #[error("the input of {0} is not in the store")]
+    NoInput(String),
+    #[error("{0}")]
+    Other(String),
+}
+
+/// `deadheat replay`.
+pub fn replay(arguments: Arguments) -> ExitCode {
+    let token = arguments.id.starts_with("dh1.");
+    if token && arguments.program.is_empty() {
+        return misused(&"with a token, name the program: deadheat replay TOKEN -- PROGRAM ARGS");
+    }
+    let found = if token {
+        from_token(&arguments)
+    } else {
+        from_store(&arguments)
+    };
+    match found.and_then(|(input, execution)| run(&arguments, &input, &execution)) {
+        Ok(status) => status,
+        Err(error) => failed(&error),
+    }
+}
+
+fn from_store(arguments: &Arguments) -> Result<(Input, Execution), Error> {
+    let beside = || {
+        let program = arguments.program.first().and_then(|p| Program::find(p, vec![]).ok());
+        program.and_then(|p| p.file.parent().map(|d| d.join(".deadheat")))
+    };
+    let directory = arguments
+        .store
+        .clone()
+        .or_else(beside)
+        .unwrap_or_else(|| PathBuf::from(".deadheat"));
+    let store = Store::read(&directory)?;
+    let execution = store
+        .execution(&arguments.id)?
+        .ok_or_else(|| Error::Unknown(arguments.id.clone()))?;
+    let input = store
+        .input(execution.program, execution.input)?
+        .ok_or_else(|| Error::NoInput(arguments.id.clone()))?;
+    replay::unchanged(&input)?;
+    Ok((input, execution))
+}
+
+fn from_token(arguments: &Arguments) -> Result<(Input, Execution), Error> {
+    let token = Token::decode(&arguments.id)?;
+    let other = |e: &dyn std::fmt::Display| Error::Other(e.to_string());
+    let (name, rest) = arguments
+        .program
+        .split_first()
+        .ok_or_else(|| other(&"name the program"))?;
+    let mut program = Program::find(name, rest.to_vec()).map_err(|e| other(&e))?;
+    program.stdin = stdin::capture(arguments.stdin.as_deref()).map_err(|e| other(&e))?;
+    let input = Input::of(&program, None).map_err(|e| other(&e))?;
+    let execution = replay::of_token(&token, &input)?;
+    Ok((input, execution))
+}
+
+fn run(arguments: &Arguments, input: &Input, execution: &Execution) -> Result<ExitCode, Error> {
+    let options = StageOptions {
+        isolate: !arguments.no_isolation && !arguments.gdb,
+        setup: input.setup.clone(),
+        limit: arguments.timeout.unwrap_or(Duration::from_secs(600)),
+        deadline: None,
+        interrupted: interrupts(),
+    };
+    let stage = Stage::new(input.program(), options).map_err(|e| Error::Other(e.to_string()))?;
+    if arguments.gdb {
+        let mut plan = execution.plan.clone();
+        plan.stop_at_meeting = execution.meeting.or(Some(0));
+        let status = stage.debug(&plan).map_err(|e| Error::Other(e.to_string()))?;
+        return Ok(if status.success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::from(exit::FAILED)
+        });
+    }
+    let again = replay::again(&stage, execution)?;
+    let shown = again.by_policy.run();
+    let _ = std::io::stdout().write_all(&shown.stdout.kept);
+    let _ = std::io::stderr().write_all(&shown.stderr.kept);
+    let name = if arguments.id.starts_with("dh1.") {
+        "the execution"
+    } else {
+        arguments.id.as_str()
+    };
+    anstream::eprintln!("deadheat: {name}: {}", ending(shown));
+    let mut same = tell("by policy and seed", &again.by_policy, execution.schedule_hash);
+    if let Some(by_schedule) = &again.by_schedule {
+        let how = format!("by its {} recorded switches", execution.switches.len());
+        same &= tell(&how, by_schedule, execution.schedule_hash);
+    }
+    Ok(if same {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::from(exit::FAILED)
+    })
+}
+
+/// Says whether a repetition was the same execution.
+fn tell(how: &str, repetition: &Repetition, hash: u64) -> bool {
+    match repetition {
+        Repetition::Same(_) => anstream::eprintln!("deadheat: {how}: the same schedule (hash {hash:016x})"),
+        Repetition::Different(run) => match run.records.schedule_hash() {
+            Some(other) => {
+                anstream::eprintln!("deadheat: {how}: ANOTHER schedule (hash {other:016x}, not {hash:016x})")
+            }
+            None => anstream::eprintln!("deadheat: {how}: the end of the run was not seen"),
+        },
+        Repetition::Diverged(_, step, thread) => {
+            anstream::eprintln!(
+                "deadheat: {how}: DIVERGED at step {step}, where thread T{} could not run",
+                thread.0
+            );
+        }
+    }
+    repetition.same()
+}
