@@ -5,10 +5,11 @@
 
 use crate::held::Held;
 use crate::sys::sys;
-use crate::thread::NEVER;
-use crate::token::scheduler;
-use crate::wait::Wait;
+use crate::thread::{NEVER, Thread};
+use crate::token::{scheduler, wait};
+use crate::wait::{Outcome, Wait};
 use alloc::vec::Vec;
+use deadheat_model::Operation;
 
 static POLLED: Held<Vec<libc::pollfd>> = Held::new(Vec::new());
 
@@ -79,5 +80,70 @@ pub fn file_type(fd: i32) -> u32 {
     unsafe {
         sys!(libc::SYS_fstat, fd, stat.as_mut_ptr());
         stat.assume_init().st_mode & libc::S_IFMT
+    }
+}
+
+/// How waiting for a descriptor ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Gate {
+    /// The call will not block.
+    Open,
+    /// A signal came and its handler does not restart calls.
+    Interrupted,
+    /// The socket's own time-out ran out.
+    TimedOut,
+}
+
+/// Waits until a blocking call on the descriptor would not block.
+pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
+    crate::intercept::cancel::test(t);
+    if ready(fd, events) || nonblocking(fd) {
+        return Gate::Open;
+    }
+    let deadline = socket_deadline(fd, events);
+    loop {
+        t.descriptors.clear();
+        t.descriptors.push(libc::pollfd { fd, events, revents: 0 });
+        let outcome = wait(t, Wait::Descriptors, Operation::External, deadline);
+        crate::intercept::cancel::test(t);
+        if ready(fd, events) {
+            return Gate::Open;
+        }
+        match outcome {
+            Outcome::TimedOut => return Gate::TimedOut,
+            Outcome::Interrupted if !crate::signals::restarts(t) => return Gate::Interrupted,
+            _ => {}
+        }
+    }
+}
+
+/// `SO_RCVTIMEO` or `SO_SNDTIMEO` as a deadline.
+fn socket_deadline(fd: i32, events: i16) -> u64 {
+    let option = if events == libc::POLLIN { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
+    let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let mut len = size_of::<libc::timeval>() as u32;
+    // SAFETY: the kernel fills the buffer, or fails for what is no socket.
+    let status = unsafe {
+        sys!(libc::SYS_getsockopt, fd, libc::SOL_SOCKET, option, &raw mut time, &raw mut len)
+    };
+    let span = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
+    if status < 0 || span == 0 { NEVER } else { crate::clock::after(span) }
+}
+
+/// Key of the happens-before edges through a descriptor, if it carries any: a pipe's own; one for all
+/// sockets and event descriptors, since their other ends cannot be told (more order than there is, never
+/// less).
+pub fn edge(fd: i32) -> Option<u64> {
+    const OTHERS: u64 = 1 << 62;
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the buffer; zeroed it is valid too.
+    let stat = unsafe {
+        sys!(libc::SYS_fstat, fd, stat.as_mut_ptr());
+        stat.assume_init()
+    };
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFIFO => Some(OTHERS | stat.st_ino),
+        libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK | libc::S_IFCHR => None,
+        _ => Some(OTHERS),
     }
 }

@@ -105,6 +105,7 @@ fn take_control(plan: Plan) {
     token::scheduler().trail.record_switches(switches);
     crate::intercept::threads::adopt_main(main);
     ending::start();
+    crate::intercept::fork::start();
     let images = images::loaded();
     started(None, opaque(&images));
     self_check(&images);

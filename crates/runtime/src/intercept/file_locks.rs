@@ -1,1 +1,83 @@
-//! Placeholder of the first version.
+//! Locks and messages between processes: the non-blocking form, tried again now and then.
+
+use super::interpose;
+use crate::sys::{c_result, fail, sys};
+use crate::thread::{NEVER, Thread};
+use crate::token::{point, progress, wait};
+use crate::wait::{Outcome, Wait};
+use core::ffi::c_void;
+use deadheat_model::Operation;
+use libc::{c_int, c_long};
+
+/// Tries until the result is none of the errors that mean "would block".
+fn until(t: &mut Thread, busy: &[c_int], attempt: impl Fn() -> isize) -> isize {
+    point(Operation::External);
+    loop {
+        let result = attempt();
+        if !busy.iter().any(|e| result == -(*e as isize)) {
+            progress();
+            return c_result(result);
+        }
+        if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted && !crate::signals::restarts(t) {
+            return fail(libc::EINTR) as isize;
+        }
+    }
+}
+
+unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's argument for this command.
+    let call = |command: c_int| unsafe { sys!(libc::SYS_fcntl, fd, command, argument) };
+    let try_form = match command {
+        libc::F_SETLKW => libc::F_SETLK,
+        libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
+        _ => return c_result(call(command)) as c_int,
+    };
+    until(t, &[libc::EAGAIN, libc::EACCES], || call(try_form)) as c_int
+}
+
+interpose! {
+    fn flock(t; fd: c_int, operation: c_int) -> c_int {
+        if operation & libc::LOCK_NB != 0 {
+            return c_result(sys!(libc::SYS_flock, fd, operation)) as c_int;
+        }
+        until(t, &[libc::EAGAIN], || sys!(libc::SYS_flock, fd, operation | libc::LOCK_NB)) as c_int
+    }
+    fn fcntl(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
+    fn fcntl64(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
+    fn lockf(t; fd: c_int, command: c_int, len: i64) -> c_int {
+        if command != libc::F_LOCK {
+            return crate::real::real!(lockf: fn(c_int, c_int, i64) -> c_int)(fd, command, len);
+        }
+        let mut lock: libc::flock = core::mem::zeroed();
+        lock.l_type = libc::F_WRLCK as i16;
+        lock.l_whence = libc::SEEK_CUR as i16;
+        lock.l_len = len;
+        control(t, fd, libc::F_SETLKW, &raw mut lock as usize)
+    }
+    fn semop(t; set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int {
+        let list = core::slice::from_raw_parts_mut(operations, count);
+        let blocking = list.iter().all(|o| o.sem_flg & libc::IPC_NOWAIT as i16 == 0);
+        if !blocking {
+            return c_result(sys!(libc::SYS_semop, set, operations, count)) as c_int;
+        }
+        let flag = libc::IPC_NOWAIT as i16;
+        list.iter_mut().for_each(|o| o.sem_flg |= flag);
+        let result = until(t, &[libc::EAGAIN], || sys!(libc::SYS_semop, set, operations, count)) as c_int;
+        let error = crate::sys::errno();
+        core::slice::from_raw_parts_mut(operations, count).iter_mut().for_each(|o| o.sem_flg &= !flag);
+        crate::sys::set_errno(error);
+        result
+    }
+    fn msgrcv(t; queue: c_int, message: *mut c_void, len: usize, kind: c_long, flags: c_int) -> isize {
+        if flags & libc::IPC_NOWAIT != 0 {
+            return c_result(sys!(libc::SYS_msgrcv, queue, message, len, kind, flags));
+        }
+        until(t, &[libc::ENOMSG], || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
+    }
+    fn msgsnd(t; queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int {
+        if flags & libc::IPC_NOWAIT != 0 {
+            return c_result(sys!(libc::SYS_msgsnd, queue, message, len, flags)) as c_int;
+        }
+        until(t, &[libc::EAGAIN], || sys!(libc::SYS_msgsnd, queue, message, len, flags | libc::IPC_NOWAIT)) as c_int
+    }
+}

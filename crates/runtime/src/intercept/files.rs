@@ -1,1 +1,83 @@
-//! Placeholder of the first version.
+//! Opening: named pipes wait in the model; the kernel's random devices are noted, so that reads of them come
+//! from the plan's seed.
+
+use super::interpose;
+use crate::bytes::c_string;
+use crate::held::Held;
+use crate::sys::{c_result, fail, sys};
+use crate::thread::{NEVER, Thread};
+use crate::token::{point, wait};
+use crate::wait::{Outcome, Wait};
+use deadheat_model::Operation;
+use libc::{c_char, c_int, c_uint};
+
+const WORDS: usize = 16;
+
+/// Descriptors of random devices, as bits.
+static RANDOM: Held<[u64; WORDS]> = Held::new([0; WORDS]);
+
+/// Whether a descriptor is a random device's.
+pub fn is_random(fd: c_int) -> bool {
+    RANDOM.get().get(fd as usize / 64).is_some_and(|w| w >> (fd % 64) & 1 != 0)
+}
+
+fn note(fd: c_int, random: bool) {
+    if let Some(word) = RANDOM.get().get_mut(fd as usize / 64) {
+        let bit = 1 << (fd % 64);
+        *word = if random { *word | bit } else { *word & !bit };
+    }
+}
+
+/// Whether a path names a pipe.
+unsafe fn is_fifo(directory: c_int, path: *const c_char) -> bool {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the caller's path; the kernel fills the buffer, and zeroed it is valid too.
+    unsafe {
+        sys!(libc::SYS_newfstatat, directory, path, stat.as_mut_ptr(), 0i32) == 0
+            && stat.assume_init().st_mode & libc::S_IFMT == libc::S_IFIFO
+    }
+}
+
+unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    // SAFETY: the caller's path.
+    unsafe {
+        let call = |flags: c_int| sys!(libc::SYS_openat, directory, path, flags, mode);
+        if flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == libc::O_RDWR || !is_fifo(directory, path) {
+            let fd = c_result(call(flags)) as c_int;
+            note(fd, matches!(c_string(path), b"/dev/urandom" | b"/dev/random"));
+            return fd;
+        }
+        // A reader opens at once and waits when it reads; a writer waits for a reader.
+        point(Operation::External);
+        loop {
+            let fd = call(flags | libc::O_NONBLOCK);
+            if fd >= 0 {
+                sys!(libc::SYS_fcntl, fd, libc::F_SETFL, flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC));
+                return fd as c_int;
+            }
+            if fd != -(libc::ENXIO as isize) {
+                return c_result(fd) as c_int;
+            }
+            if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted && !crate::signals::restarts(t) {
+                return fail(libc::EINTR);
+            }
+        }
+    }
+}
+
+interpose! {
+    fn open(t; path: *const c_char, flags: c_int, mode: c_uint) -> c_int { open_at(t, libc::AT_FDCWD, path, flags, mode) }
+    fn open64(t; path: *const c_char, flags: c_int, mode: c_uint) -> c_int { open_at(t, libc::AT_FDCWD, path, flags, mode) }
+    fn __open_2(t; path: *const c_char, flags: c_int) -> c_int { open_at(t, libc::AT_FDCWD, path, flags, 0) }
+    fn __open64_2(t; path: *const c_char, flags: c_int) -> c_int { open_at(t, libc::AT_FDCWD, path, flags, 0) }
+    fn openat(t; directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+        open_at(t, directory, path, flags, mode)
+    }
+    fn openat64(t; directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+        open_at(t, directory, path, flags, mode)
+    }
+    fn close(_t; fd: c_int) -> c_int {
+        note(fd, false);
+        c_result(sys!(libc::SYS_close, fd)) as c_int
+    }
+}

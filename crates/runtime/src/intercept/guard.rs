@@ -2,7 +2,7 @@
 
 use super::frame;
 use crate::observe;
-use crate::real;
+use crate::real::find as find_real;
 use crate::thread::NEVER;
 use crate::token::{me, point, progress, wait};
 use crate::wait::Wait;
@@ -16,7 +16,7 @@ type Guard = *mut [AtomicU8; 8];
 fn real_guard(cached: &AtomicUsize, name: &core::ffi::CStr) -> usize {
     match cached.load(Relaxed) {
         0 => {
-            let found = real::find(name);
+            let found = find_real(name);
             cached.store(if found == 0 { 1 } else { found }, Relaxed);
             found
         }

@@ -16,14 +16,14 @@ pub mod threads;
 
 mod assertion;
 mod c11;
-mod cancel;
+pub mod cancel;
 mod children;
 mod clocks;
 mod exec;
 mod exits;
 mod file_locks;
 mod files;
-mod fork;
+pub mod fork;
 mod futex;
 mod guard;
 mod heap;
@@ -124,6 +124,8 @@ pub const REPRESENTATIVES: &[(&CStr, *const c_void)] = &[
     (c"syscall", futex::syscall as *const c_void),
     (c"clock_gettime", clocks::clock_gettime as *const c_void),
     (c"nanosleep", sleep::nanosleep as *const c_void),
+    (c"read", read_write::read as *const c_void),
+    (c"poll", poll::poll as *const c_void),
     (c"sigaction", signal_calls::sigaction as *const c_void),
     (c"fork", fork::fork as *const c_void),
     (c"dlopen", loader::dlopen as *const c_void),

@@ -1,1 +1,130 @@
-//! Placeholder of the first version.
+//! `read`, `write` and their vector forms.
+//!
+//! A blocking call waits in the model until it would not block. Blocking writes to pipes and stream sockets
+//! go in small pieces with waits between. Writes to descriptors 0 to 2 keep the token and may block in the
+//! kernel: otherwise the speed of whoever reads the output would become an input of the schedule.
+
+use super::interpose;
+use crate::descriptors::{Gate, edge, file_type, nonblocking, until_ready};
+use crate::observe;
+use crate::sys::{c_result, fail, sys};
+use crate::thread::Thread;
+use crate::token::{point, progress};
+use core::ffi::c_void;
+use deadheat_model::{ObjectKind, Operation};
+use libc::{c_int, iovec};
+
+/// What a pipe takes at once.
+const PIECE: usize = 4096;
+const LAST_STANDARD: c_int = 2;
+
+/// Whether calls on this kind of file may block.
+fn may_block(fd: c_int) -> bool {
+    !matches!(file_type(fd), libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK)
+}
+
+/// Makes a call that reads, when it would not block.
+pub fn reads(t: &mut Thread, fd: c_int, call: impl FnOnce() -> isize) -> isize {
+    if !may_block(fd) {
+        return c_result(call());
+    }
+    point(Operation::External);
+    match until_ready(t, fd, libc::POLLIN) {
+        Gate::Open => {}
+        Gate::Interrupted => return fail(libc::EINTR) as isize,
+        Gate::TimedOut => return fail(libc::EAGAIN) as isize,
+    }
+    let result = call();
+    if result > 0 {
+        progress();
+        if let Some(edge) = edge(fd) {
+            observe::acquire_edge(t.id, ObjectKind::Descriptor, edge);
+        }
+    }
+    c_result(result)
+}
+
+/// Makes a call that writes `len` bytes, piece by piece if it may block; `call` gets offset and length.
+pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn(usize, usize) -> isize) -> isize {
+    progress();
+    if fd <= LAST_STANDARD || !may_block(fd) {
+        return c_result(call(0, len));
+    }
+    point(Operation::External);
+    if let Some(edge) = edge(fd) {
+        observe::release_edge(t.id, ObjectKind::Descriptor, edge);
+    }
+    let piece = if pieces && !nonblocking(fd) { PIECE } else { len.max(1) };
+    let mut done = 0;
+    loop {
+        let error = match until_ready(t, fd, libc::POLLOUT) {
+            Gate::Open => 0,
+            Gate::Interrupted => libc::EINTR,
+            Gate::TimedOut => libc::EAGAIN,
+        };
+        let result = if error == 0 { call(done, piece.min(len - done)) } else { -error as isize };
+        if result < 0 {
+            return if done > 0 { done as isize } else { c_result(result) };
+        }
+        done += result as usize;
+        if done >= len || !pieces || nonblocking(fd) {
+            point(Operation::Continue);
+            return done as isize;
+        }
+    }
+}
+
+/// Whether writes may go in pieces: pipes, stream sockets, terminals.
+fn in_pieces(fd: c_int) -> bool {
+    match file_type(fd) {
+        libc::S_IFIFO => true,
+        libc::S_IFSOCK => stream(fd),
+        _ => false,
+    }
+}
+
+/// Whether a socket is a stream.
+pub fn stream(fd: c_int) -> bool {
+    let (mut kind, mut len): (c_int, u32) = (0, 4);
+    // SAFETY: the kernel fills four bytes.
+    unsafe { sys!(libc::SYS_getsockopt, fd, libc::SOL_SOCKET, libc::SO_TYPE, &raw mut kind, &raw mut len) };
+    kind == libc::SOCK_STREAM
+}
+
+interpose! {
+    fn read(t; fd: c_int, buffer: *mut c_void, len: usize) -> isize {
+        if super::files::is_random(fd) {
+            super::random::fill(buffer, len);
+            return len as isize;
+        }
+        reads(t, fd, || sys!(libc::SYS_read, fd, buffer, len))
+    }
+    fn __read_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, _room: usize) -> isize { read(fd, buffer, len) }
+    fn readv(t; fd: c_int, vector: *const iovec, count: c_int) -> isize {
+        reads(t, fd, || sys!(libc::SYS_readv, fd, vector, count))
+    }
+    fn write(t; fd: c_int, buffer: *const c_void, len: usize) -> isize {
+        let pieces = len > PIECE && in_pieces(fd);
+        writes(t, fd, len, pieces, |at, n| sys!(libc::SYS_write, fd, buffer.byte_add(at), n))
+    }
+    fn writev(t; fd: c_int, vector: *const iovec, count: c_int) -> isize {
+        let parts = core::slice::from_raw_parts(vector, count.clamp(0, 1024) as usize);
+        let len = parts.iter().map(|p| p.iov_len).sum::<usize>();
+        if len > PIECE && fd > LAST_STANDARD && in_pieces(fd) && !nonblocking(fd) {
+            // Part by part: a pipe gives no more promise than that beyond its atomic size.
+            let mut done = 0;
+            for part in parts.iter().filter(|p| p.iov_len > 0) {
+                let written = write(fd, part.iov_base, part.iov_len);
+                if written < 0 {
+                    return if done > 0 { done } else { written };
+                }
+                done += written;
+                if written < part.iov_len as isize {
+                    break;
+                }
+            }
+            return done;
+        }
+        writes(t, fd, len, false, |_, _| sys!(libc::SYS_writev, fd, vector, count))
+    }
+}

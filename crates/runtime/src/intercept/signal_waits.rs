@@ -1,1 +1,101 @@
-//! Placeholder of the first version.
+//! Waiting for signals: the model's pending set, then what the kernel holds, then a signalfd.
+
+use super::interpose;
+use crate::clock;
+use crate::signals;
+use crate::sys::{fail, sys};
+use crate::thread::{NEVER, Thread};
+use crate::token::{point, wait};
+use crate::wait::{Outcome, Wait};
+use deadheat_model::Operation;
+use libc::{c_int, siginfo_t, timespec};
+
+/// Waits for one of the signals in the set; the signal or an error.
+unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Option<u64>) -> Result<c_int, c_int> {
+    let Some(deadline) = deadline else { return Err(libc::EINVAL) };
+    point(Operation::External);
+    super::cancel::test(t);
+    let zero = clock::timespec(0);
+    loop {
+        if let Some(signal) = signals::take(t, set) {
+            if !info.is_null() {
+                // SAFETY: the caller's buffer; zeroed is valid.
+                unsafe {
+                    *info = core::mem::zeroed();
+                    (*info).si_signo = signal;
+                }
+            }
+            return Ok(signal);
+        }
+        // SAFETY: the caller's buffer, our set.
+        let signal = unsafe { sys!(libc::SYS_rt_sigtimedwait, &raw const set, info, &raw const zero, 8usize) };
+        if signal > 0 {
+            return Ok(signal as c_int);
+        }
+        if deadline <= clock::now() {
+            return Err(libc::EAGAIN);
+        }
+        // SAFETY: plain descriptor calls.
+        let fd = unsafe { sys!(libc::SYS_signalfd4, -1i32, &raw const set, 8usize, libc::SFD_CLOEXEC) as c_int };
+        t.descriptors.clear();
+        t.descriptors.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        let outcome = wait(t, Wait::SignalSet(set), Operation::External, deadline);
+        // SAFETY: our own descriptor.
+        unsafe { sys!(libc::SYS_close, fd) };
+        super::cancel::test(t);
+        if outcome == Outcome::Interrupted {
+            return Err(libc::EINTR);
+        }
+    }
+}
+
+fn pauses(t: &mut Thread) -> c_int {
+    wait(t, Wait::Signal, Operation::External, NEVER);
+    super::cancel::test(t);
+    fail(libc::EINTR)
+}
+
+unsafe fn deadline(time: *const timespec) -> Option<u64> {
+    // SAFETY: the caller's time.
+    if time.is_null() { Some(NEVER) } else { unsafe { clock::relative(time) } }
+}
+
+interpose! {
+    fn sigwait(t; set: *const u64, signal: *mut c_int) -> c_int {
+        loop {
+            match wait_in(t, *set, core::ptr::null_mut(), Some(NEVER)) {
+                Ok(came) => {
+                    *signal = came;
+                    return 0;
+                }
+                Err(libc::EINTR) => {}
+                Err(error) => return error,
+            }
+        }
+    }
+    fn sigwaitinfo(t; set: *const u64, info: *mut siginfo_t) -> c_int {
+        wait_in(t, *set, info, Some(NEVER)).unwrap_or_else(fail)
+    }
+    fn sigtimedwait(t; set: *const u64, info: *mut siginfo_t, time: *const timespec) -> c_int {
+        wait_in(t, *set, info, deadline(time)).unwrap_or_else(fail)
+    }
+    fn sigsuspend(t; mask: *const u64) -> c_int {
+        point(Operation::External);
+        let old = t.mask;
+        t.mask = *mask;
+        signals::collect();
+        let result = if t.pending & !t.mask != 0 { fail(libc::EINTR) } else {
+            sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0usize, 8usize);
+            pauses(t)
+        };
+        signals::deliver(t);
+        signals::set_mask(t, old);
+        crate::sys::set_errno(libc::EINTR);
+        result
+    }
+    fn pause(t;) -> c_int {
+        point(Operation::External);
+        pauses(t)
+    }
+}
+
