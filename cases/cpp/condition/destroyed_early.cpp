@@ -12,7 +12,7 @@ struct Event {
 static void signal(Event *event) {
     {
         std::lock_guard<std::mutex> lock(event->mutex);
-        event->set = true;
+        event->set = true; // WARN(hunt:set) ordered by the mutex and the flag
     }
     event->signals++; // RACE!(a)
 }
@@ -24,7 +24,7 @@ static void wait(Event *event) {
             break;
         std::this_thread::yield();
     }
-    delete event; // RACE!(a)
+    delete event; // RACE!(a) WARN(hunt:set) the flag orders it after that
 }
 
 int main() {

@@ -9,8 +9,8 @@ static int compute(int n) {
 }
 
 static int get(int n) {
-    static int value = compute(n); // RACE!(a)
-    return value;                  // RACE!(b) shown as one line with the initialisation
+    static int value = compute(n); // RACE!(a) RACE!(b)
+    return value;                  // RACE!(b)
 }
 
 int main() {
