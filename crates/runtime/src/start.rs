@@ -212,3 +212,9 @@ fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
 /// The compiler's own parts name this symbol in their unwind tables; nothing of ours unwinds.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
+
+/// As above: named by the compiler's own parts, never reached.
+#[unsafe(no_mangle)]
+extern "C" fn _Unwind_Resume() -> ! {
+    exit_group(REFUSED)
+}
