@@ -149,25 +149,32 @@ impl<W: Clone> Exact<W> {
         if self.granules.is_empty() || len == 0 {
             return;
         }
-        self.filter.fill((TargetAccess::default(), 0));
         let end = address.saturating_add(len);
+        let mut dropped = self.cut > 0;
+        let mut keep = |list: &mut Vec<Last<W>>, mask: u8| {
+            let before = list.len();
+            list.retain(|l| l.mask & mask == 0);
+            dropped |= list.len() < before;
+            !list.is_empty()
+        };
         if len / 8 > self.granules.len() as u64 {
             self.granules.retain(|granule, list| {
                 let low = address.max(*granule);
                 let high = end.min(granule.saturating_add(8));
                 let mask = parts(low, high.saturating_sub(low)).next().map_or(0, |(_, m)| m);
-                list.retain(|l| l.mask & mask == 0);
-                !list.is_empty()
+                keep(list, mask)
             });
         } else {
             for (granule, mask) in parts(address, len) {
-                if let Some(list) = self.granules.get_mut(&granule) {
-                    list.retain(|l| l.mask & mask == 0);
-                    if list.is_empty() {
-                        self.granules.remove(&granule);
-                    }
+                if let Some(list) = self.granules.get_mut(&granule)
+                    && !keep(list, mask)
+                {
+                    self.granules.remove(&granule);
                 }
             }
+        }
+        if dropped {
+            self.filter.fill((TargetAccess::default(), 0));
         }
     }
 }

@@ -210,8 +210,7 @@ impl<W: Clone> Statements<W> {
         if self.index.is_empty() || len == 0 {
             return;
         }
-        self.filter.fill(Seen::default());
-        let end = address.saturating_add(len);
+        let (end, records) = (address.saturating_add(len), self.index.len());
         let within = |granule: u64| {
             let low = address.max(granule);
             let high = end.min(granule.saturating_add(8));
@@ -225,6 +224,9 @@ impl<W: Clone> Statements<W> {
             hit.into_iter().for_each(|g| self.forget_bytes(g, within(g)));
         } else {
             crate::atomics::parts(address, len).for_each(|(granule, mask)| self.forget_bytes(granule, mask));
+        }
+        if self.index.len() < records || self.cut > 0 {
+            self.filter.fill(Seen::default());
         }
     }
 

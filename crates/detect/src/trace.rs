@@ -14,6 +14,8 @@ use hashbrown::HashMap;
 
 /// Threads in a trace; events of others are skipped.
 pub const MAX_THREADS: u32 = 1 << 16;
+/// Bytes of one access in a trace; the rest is left out.
+pub const MAX_SIZE: u64 = 1 << 24;
 
 /// One event of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -159,7 +161,8 @@ pub fn replay(events: &[(ThreadId, Event)], detector: &mut impl Detector) {
             Event::ReleaseEdge(key) => hb.release_edge(thread, key),
             Event::AcquireEdge(key) => hb.acquire_edge(thread, key),
             Event::Fence(order) => hb.fence(thread, order),
-            Event::Atomic(site, atomic) => {
+            Event::Atomic(site, mut atomic) => {
+                atomic.size = atomic.size.min(64);
                 let context = hb.atomic_begin(thread, atomic);
                 let flags = AccessFlags {
                     write: atomic.writes(),
@@ -192,7 +195,7 @@ pub fn replay(events: &[(ThreadId, Event)], detector: &mut impl Detector) {
                     thread,
                     site,
                     address,
-                    size,
+                    size: size.min(MAX_SIZE),
                     flags,
                     event: index,
                 };
@@ -237,9 +240,8 @@ impl Detector for Run1 {
     }
 
     fn forget(&mut self, address: u64, len: u64) {
-        for (granule, _) in parts(address, len) {
-            self.cells.remove(&granule);
-        }
+        let end = address.saturating_add(len);
+        self.cells.retain(|granule, _| granule | 7 < address || *granule >= end);
     }
 }
 

@@ -35,10 +35,9 @@ impl Order {
             for i in edges[j].iter().copied() {
                 assert!(i < j);
                 before[j][i] = true;
-                for k in 0..i {
-                    if before[i][k] {
-                        before[j][k] = true;
-                    }
+                let (earlier, later) = before.split_at_mut(j);
+                for (mine, theirs) in later[0].iter_mut().zip(&earlier[i]) {
+                    *mine |= theirs;
                 }
             }
         }
@@ -104,7 +103,7 @@ fn synchronises_with(trace: &Trace, edges: &mut [Vec<usize>]) {
                 }
                 sequence.insert((j, granule), of);
             }
-            (a.address..a.address + a.size as u64).for_each(|b| drop(last.insert(b, j)));
+            last.extend((a.address..a.address + a.size as u64).map(|b| (b, j)));
         }
     }
 }
@@ -132,9 +131,12 @@ fn link(trace: &Trace, edges: &mut [Vec<usize>], i: usize, j: usize, reader: Thr
     }
 }
 
+/// How often each lock is held in each mode (true: for reading).
+type Holds = BTreeMap<(u32, bool), u32>;
+
 /// Which lock operations are outermost, and what is held at each event.
-fn locks(trace: &Trace) -> (Vec<bool>, Vec<BTreeMap<(u32, bool), u32>>) {
-    let mut held: HashMap<ThreadId, BTreeMap<(u32, bool), u32>> = HashMap::new();
+fn locks(trace: &Trace) -> (Vec<bool>, Vec<Holds>) {
+    let mut held: HashMap<ThreadId, Holds> = HashMap::new();
     let (mut outermost, mut sets) = (Vec::new(), Vec::new());
     for (thread, event) in trace {
         let mine = held.entry(*thread).or_default();

@@ -168,7 +168,7 @@ impl<C: Choices> World<'_, C> {
         let size = [1, 2, 4, 8, 3, 12][self.choices.below(6)];
         let address = base + self.choices.below(bytes) as u64;
         if write {
-            (address..address + size).for_each(|b| drop(self.memory.insert(b, 7)));
+            self.memory.extend((address..address + size).map(|b| (b, 7)));
         }
         self.push(
             thread,

@@ -142,8 +142,10 @@ fn shown(trace: &Trace) -> String {
     lines.map(|(i, (t, e))| format!("{i:3} T{} {e:?}\n", t.0)).collect()
 }
 
-fn run_seeds(seeds: std::ops::Range<u64>, shape: &Shape, check: fn(&Trace)) {
-    for seed in seeds {
+/// So many executions; `DEADHEAT_SEEDS` multiplies them.
+fn run_seeds(seeds: u64, shape: &Shape, check: fn(&Trace)) {
+    let times = std::env::var("DEADHEAT_SEEDS").ok().and_then(|n| n.parse().ok());
+    for seed in 0..seeds * times.unwrap_or(1) {
         let trace = execution(&mut Seeded(seed), shape);
         if let Err(panic) = std::panic::catch_unwind(|| check(&trace)) {
             eprintln!("seed {seed}:\n{}", shown(&trace));
@@ -154,7 +156,7 @@ fn run_seeds(seeds: std::ops::Range<u64>, shape: &Shape, check: fn(&Trace)) {
 
 #[test]
 fn small_executions() {
-    run_seeds(0..20_000, &SMALL, check);
+    run_seeds(4_000, &SMALL, check);
 }
 
 #[test]
@@ -164,12 +166,12 @@ fn larger_executions() {
         locks: 3,
         ..SMALL
     };
-    run_seeds(0..3_000, &shape, check);
+    run_seeds(600, &shape, check);
 }
 
 #[test]
 fn small_executions_with_lock_words() {
-    run_seeds(0..20_000, &Shape { values: true, ..SMALL }, check_learning);
+    run_seeds(4_000, &Shape { values: true, ..SMALL }, check_learning);
 }
 
 #[test]
@@ -181,7 +183,7 @@ fn larger_executions_with_lock_words() {
         values: true,
         ..SMALL
     };
-    run_seeds(0..3_000, &shape, check_learning);
+    run_seeds(600, &shape, check_learning);
 }
 
 #[test]
@@ -193,11 +195,11 @@ fn long_executions_with_many_threads() {
         data: 4,
         values: false,
     };
-    run_seeds(0..20, &shape, check);
+    run_seeds(5, &shape, check);
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 2_000, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_small_execution(choices in prop::collection::vec(any::<u16>(), 0..200)) {
