@@ -120,6 +120,15 @@ pub fn collect() {
     }
 }
 
+/// Gives the next handler's siginfo the value of `sigqueue`.
+pub fn attach(signal: i32, value: u64) {
+    const CODE_AND_VALUE: (usize, usize) = (1, 3);
+    let info = &mut SIGNALS.get().infos[signal as usize & 63];
+    *info = [0; 16];
+    info[CODE_AND_VALUE.0] = libc::SI_QUEUE as u32 as u64;
+    info[CODE_AND_VALUE.1] = value;
+}
+
 /// Sends a signal to the process.
 pub fn post(signal: i32) {
     let bit = bit(signal);

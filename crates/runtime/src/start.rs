@@ -180,11 +180,25 @@ pub fn self_check(images: &[images::Image]) {
     }
     for image in images {
         for &import in &image.imports {
-            if FAMILIES.iter().any(|f| import.starts_with(f)) && !crate::intercept::knows(import) {
+            let synchronises = FAMILIES.iter().any(|f| import.starts_with(f));
+            if synchronises && !crate::intercept::knows(import) && is_libc(import) {
                 unmodelled(import, "is not modelled");
             }
         }
     }
+}
+
+/// Whether a name is the C library's, not one of the program's own that begins alike.
+fn is_libc(name: &str) -> bool {
+    let Ok(name) = alloc::ffi::CString::new(name) else { return false };
+    let address = crate::real::find(&name);
+    let mut info = core::mem::MaybeUninit::<libc::Dl_info>::zeroed();
+    // SAFETY: the loader fills the structure; zeroed it is valid, and its names are C strings or null.
+    let file = unsafe {
+        libc::dladdr(address as *const core::ffi::c_void, info.as_mut_ptr());
+        c_string(info.assume_init().dli_fname)
+    };
+    address != 0 && file.rsplit(|b| *b == b'/').next().is_some_and(|f| f.starts_with(b"libc.so"))
 }
 
 fn unmodelled(call: &str, why: &str) -> ! {

@@ -18,13 +18,6 @@ pub fn give(to: &Thread) {
 
 /// Waits until the token is given to this thread.
 pub fn await_turn(own: &Thread) {
-    // A short spin catches the common case of two processors and a quick hand-back.
-    for _ in 0..100 {
-        if own.turn.load(Acquire) != 0 {
-            break;
-        }
-        core::hint::spin_loop();
-    }
     while own.turn.load(Acquire) == 0 {
         // SAFETY: waits on a live word.
         unsafe { sys!(libc::SYS_futex, &raw const own.turn, WAIT, 0i32, 0usize) };

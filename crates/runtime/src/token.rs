@@ -154,7 +154,7 @@ pub fn point(next: Operation) {
     }
     let mut cause = Cause::Point;
     if let Some(quantum) = s.quantum {
-        s.points += 1;
+        s.points += u32::from(next != Operation::Continue);
         if quantum == 0 || s.points < quantum {
             return;
         }

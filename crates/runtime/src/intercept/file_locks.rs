@@ -10,7 +10,7 @@ use deadheat_model::Operation;
 use libc::{c_int, c_long};
 
 /// Tries until the result is none of the errors that mean "would block".
-fn until(t: &mut Thread, busy: &[c_int], attempt: impl Fn() -> isize) -> isize {
+fn until(t: &mut Thread, busy: &[c_int], deadline: u64, attempt: impl Fn() -> isize) -> isize {
     point(Operation::External);
     loop {
         let result = attempt();
@@ -18,9 +18,45 @@ fn until(t: &mut Thread, busy: &[c_int], attempt: impl Fn() -> isize) -> isize {
             progress();
             return c_result(result);
         }
-        if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted && !crate::signals::restarts(t) {
-            return fail(libc::EINTR) as isize;
+        match wait(t, Wait::Retry, Operation::External, deadline) {
+            Outcome::TimedOut => return c_result(attempt()),
+            Outcome::Interrupted if !crate::signals::restarts(t) => return fail(libc::EINTR) as isize,
+            _ => {}
         }
+    }
+}
+
+/// System V semaphore operations; those that must not wait are left as they are.
+unsafe fn semaphores(t: &mut Thread, set: c_int, operations: *mut libc::sembuf, count: usize, deadline: u64) -> c_int {
+    let flag = libc::IPC_NOWAIT as i16;
+    // SAFETY: the caller's array, put back as it was.
+    unsafe {
+        let list = core::slice::from_raw_parts_mut(operations, count);
+        let call = || sys!(libc::SYS_semop, set, operations, count);
+        if list.iter().any(|o| o.sem_flg & flag != 0) {
+            return c_result(call()) as c_int;
+        }
+        list.iter_mut().for_each(|o| o.sem_flg |= flag);
+        let result = until(t, &[libc::EAGAIN], deadline, call) as c_int;
+        let error = crate::sys::errno();
+        list.iter_mut().for_each(|o| o.sem_flg &= !flag);
+        crate::sys::set_errno(error);
+        result
+    }
+}
+
+unsafe fn lock_rest(t: &mut Thread, fd: c_int, command: c_int, len: i64) -> c_int {
+    if command != libc::F_LOCK {
+        // SAFETY: the real function.
+        return unsafe { crate::real::real!(lockf: fn(c_int, c_int, i64) -> c_int)(fd, command, len) };
+    }
+    // SAFETY: zeroed is a valid lock.
+    unsafe {
+        let mut lock: libc::flock = core::mem::zeroed();
+        lock.l_type = libc::F_WRLCK as i16;
+        lock.l_whence = libc::SEEK_CUR as i16;
+        lock.l_len = len;
+        control(t, fd, libc::F_SETLKW, &raw mut lock as usize)
     }
 }
 
@@ -32,7 +68,7 @@ unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) ->
         libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
         _ => return c_result(call(command)) as c_int,
     };
-    until(t, &[libc::EAGAIN, libc::EACCES], || call(try_form)) as c_int
+    until(t, &[libc::EAGAIN, libc::EACCES], NEVER, || call(try_form)) as c_int
 }
 
 interpose! {
@@ -40,44 +76,29 @@ interpose! {
         if operation & libc::LOCK_NB != 0 {
             return c_result(sys!(libc::SYS_flock, fd, operation)) as c_int;
         }
-        until(t, &[libc::EAGAIN], || sys!(libc::SYS_flock, fd, operation | libc::LOCK_NB)) as c_int
+        until(t, &[libc::EAGAIN], NEVER, || sys!(libc::SYS_flock, fd, operation | libc::LOCK_NB)) as c_int
     }
     fn fcntl(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
     fn fcntl64(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
-    fn lockf(t; fd: c_int, command: c_int, len: i64) -> c_int {
-        if command != libc::F_LOCK {
-            return crate::real::real!(lockf: fn(c_int, c_int, i64) -> c_int)(fd, command, len);
-        }
-        let mut lock: libc::flock = core::mem::zeroed();
-        lock.l_type = libc::F_WRLCK as i16;
-        lock.l_whence = libc::SEEK_CUR as i16;
-        lock.l_len = len;
-        control(t, fd, libc::F_SETLKW, &raw mut lock as usize)
-    }
+    fn lockf(t; fd: c_int, command: c_int, len: i64) -> c_int { lock_rest(t, fd, command, len) }
+    fn lockf64(t; fd: c_int, command: c_int, len: i64) -> c_int { lock_rest(t, fd, command, len) }
     fn semop(t; set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int {
-        let list = core::slice::from_raw_parts_mut(operations, count);
-        let blocking = list.iter().all(|o| o.sem_flg & libc::IPC_NOWAIT as i16 == 0);
-        if !blocking {
-            return c_result(sys!(libc::SYS_semop, set, operations, count)) as c_int;
-        }
-        let flag = libc::IPC_NOWAIT as i16;
-        list.iter_mut().for_each(|o| o.sem_flg |= flag);
-        let result = until(t, &[libc::EAGAIN], || sys!(libc::SYS_semop, set, operations, count)) as c_int;
-        let error = crate::sys::errno();
-        core::slice::from_raw_parts_mut(operations, count).iter_mut().for_each(|o| o.sem_flg &= !flag);
-        crate::sys::set_errno(error);
-        result
+        semaphores(t, set, operations, count, NEVER)
+    }
+    fn semtimedop(t; set: c_int, operations: *mut libc::sembuf, count: usize, time: *const libc::timespec) -> c_int {
+        let deadline = if time.is_null() { Some(NEVER) } else { crate::clock::relative(time) };
+        deadline.map_or_else(|| fail(libc::EINVAL), |d| semaphores(t, set, operations, count, d))
     }
     fn msgrcv(t; queue: c_int, message: *mut c_void, len: usize, kind: c_long, flags: c_int) -> isize {
         if flags & libc::IPC_NOWAIT != 0 {
             return c_result(sys!(libc::SYS_msgrcv, queue, message, len, kind, flags));
         }
-        until(t, &[libc::ENOMSG], || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
+        until(t, &[libc::ENOMSG], NEVER, || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
     }
     fn msgsnd(t; queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int {
         if flags & libc::IPC_NOWAIT != 0 {
             return c_result(sys!(libc::SYS_msgsnd, queue, message, len, flags)) as c_int;
         }
-        until(t, &[libc::EAGAIN], || sys!(libc::SYS_msgsnd, queue, message, len, flags | libc::IPC_NOWAIT)) as c_int
+        until(t, &[libc::EAGAIN], NEVER, || sys!(libc::SYS_msgsnd, queue, message, len, flags | libc::IPC_NOWAIT)) as c_int
     }
 }

@@ -31,12 +31,14 @@ mod loader;
 mod maps;
 mod masks;
 mod poll;
+mod message_queues;
 mod read_write;
 mod signal_calls;
 mod signal_waits;
 mod sleep;
 mod sockets;
 mod stdio;
+mod unmodelled;
 
 use crate::held::Held;
 use crate::thread::Frame;

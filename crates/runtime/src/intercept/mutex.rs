@@ -199,6 +199,7 @@ interpose! {
         }
         0
     }
+    fn pthread_mutex_consistent_np(_t; mutex: *mut c_void) -> c_int { pthread_mutex_consistent(mutex) }
     fn pthread_mutex_setprioceiling(_t; _mutex: *mut c_void, _ceiling: c_int, _old: *mut c_int) -> c_int {
         libc::EINVAL
     }

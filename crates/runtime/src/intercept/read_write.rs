@@ -67,7 +67,7 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             return if done > 0 { done as isize } else { c_result(result) };
         }
         done += result as usize;
-        if done >= len || !pieces || nonblocking(fd) {
+        if !pieces || done >= len || nonblocking(fd) {
             point(Operation::Continue);
             return done as isize;
         }

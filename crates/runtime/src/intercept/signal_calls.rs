@@ -133,6 +133,16 @@ interpose! {
         signals::deliver(t);
         0
     }
+    fn sigqueue(t; pid: libc::pid_t, signal: c_int, value: *mut c_void) -> c_int {
+        if pid == getpid() && signals::handled(signal) {
+            signals::attach(signal, value as u64);
+            signals::post(signal);
+            point(Operation::Continue);
+            signals::deliver(t);
+            return 0;
+        }
+        real!(sigqueue: fn(libc::pid_t, c_int, *mut c_void) -> c_int)(pid, signal, value)
+    }
     fn tgkill(t; pid: libc::pid_t, thread: libc::pid_t, signal: c_int) -> c_int {
         let target = scheduler().threads.iter().find(|o| o.kernel_id == thread);
         match target {

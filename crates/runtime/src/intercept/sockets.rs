@@ -110,6 +110,12 @@ interpose! {
         // Ready for a part is ready enough: the kernel then takes what it can.
         writes(t, fd, 1, false, |_, _| sys!(libc::SYS_sendmsg, fd, message, flags))
     }
+    fn recvmmsg(t; fd: c_int, messages: *mut c_void, count: u32, flags: c_int, time: *mut libc::timespec) -> c_int {
+        receive(t, fd, flags, || sys!(libc::SYS_recvmmsg, fd, messages, count, flags | libc::MSG_WAITFORONE, time)) as c_int
+    }
+    fn sendmmsg(t; fd: c_int, messages: *mut c_void, count: u32, flags: c_int) -> c_int {
+        writes(t, fd, 1, false, |_, _| sys!(libc::SYS_sendmmsg, fd, messages, count, flags)) as c_int
+    }
     fn accept(t; fd: c_int, address: *mut c_void, len: *mut u32) -> c_int {
         reads(t, fd, || sys!(libc::SYS_accept, fd, address, len)) as c_int
     }
