@@ -64,7 +64,7 @@ impl Contexts {
         };
         Contexts {
             table: vec![none],
-            limit: 1 << 24,
+            limit: 1 << 23,
             cut: 0,
         }
     }

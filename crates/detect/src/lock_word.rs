@@ -15,7 +15,8 @@
 //! - **Demoted**, for good (until the memory is freed): a store by another thread while taken, or by
 //!   anyone while free; a write that makes it free while taken, other than the taker's giving-back; a
 //!   giving-back without release order, that leaves another value, or that is a compare-exchange of a
-//!   value of 256 or more (a pointer pushed on a list and popped again); a taking without acquire order.
+//!   value of 256 or more (a pointer pushed on a list and popped again); a tentative word both taken and
+//!   given back by read-modify-writes (a count of users); a taking without acquire order.
 //!   Read-modify-writes by others while it is taken are waiters' marks (0/1/2 in futex mutexes; the
 //!   exchange of a test-and-set lock that fails) and allowed.
 //!
@@ -61,6 +62,8 @@ pub(crate) struct Word {
     free: u64,
     /// The holder has given it back; the next event tells what that left.
     given_back: bool,
+    /// The holder took it by a read-modify-write, which may have been the counting of something.
+    updated: bool,
     /// Hybrid edges that it gave while tentative.
     pub edges: u64,
 }
@@ -105,6 +108,7 @@ impl Word {
             holder: Some(thread),
             free,
             given_back: false,
+            updated: event.kind == AtomicKind::Update,
             edges: 0,
         })
     }
@@ -154,7 +158,7 @@ impl Word {
                 if !releases && !store {
                     // A mark; if it made the word free, the next event demotes.
                     Change::None
-                } else if !releases || pointer {
+                } else if !releases || pointer || self.counts(event) {
                     self.demote()
                 } else {
                     self.holder = None;
@@ -168,12 +172,20 @@ impl Word {
                 let takes = matches!(event.kind, AtomicKind::CompareExchange { .. } | AtomicKind::Update);
                 if takes && event.order.acquires() && event.before == Some(self.free) {
                     self.holder = Some(thread);
+                    self.updated = event.kind == AtomicKind::Update;
                     Change::Taken(self.lock)
                 } else {
                     self.demote()
                 }
             }
         }
+    }
+
+    /// Whether the holder's write ends what may be a count of users: up by one operation, down by another.
+    fn counts(&self, event: &AtomicEvent) -> bool {
+        self.standing == Standing::Tentative
+            && self.updated
+            && matches!(event.kind, AtomicKind::Update | AtomicKind::Arithmetic)
     }
 
     /// Not a lock, or no longer taken for one.

@@ -204,7 +204,7 @@ fn futex_mutex_with_waiters() {
 #[test]
 fn failed_test_and_set_is_no_hybrid_edge() {
     let mut p = Program::new();
-    p.exchange(1, Acquire, 1).exchange(1, Release, 0);
+    p.exchange(1, Acquire, 1).store(1, Release, 0);
     p.exchange(1, Acquire, 1).write(1, 1, DATA);
     p.write(2, 2, OTHER);
     for _ in 0..3 {
@@ -269,6 +269,21 @@ fn counters_are_edges() {
     let mut p = Program::new();
     p.write(1, 1, DATA).add(1, SequentiallyConsistent, 1);
     p.write(2, 2, OTHER).add(2, SequentiallyConsistent, 1);
+    p.load(3, Acquire).write(3, 3, DATA).write(3, 4, OTHER);
+    let found = p.analyse();
+    assert_eq!(pairs(&found), []);
+    assert!(found.lock_words.is_empty());
+}
+
+/// A runtime that cannot tell an addition from an exchange still sees a count of users for what it is.
+#[test]
+fn counts_of_users_are_edges() {
+    let mut p = Program::new();
+    for (thread, site) in [(1, 1), (2, 2)] {
+        p.exchange(thread, SequentiallyConsistent, 1);
+        p.write(thread, site, if thread == 1 { DATA } else { OTHER });
+        p.exchange(thread, SequentiallyConsistent, 0);
+    }
     p.load(3, Acquire).write(3, 3, DATA).write(3, 4, OTHER);
     let found = p.analyse();
     assert_eq!(pairs(&found), []);
