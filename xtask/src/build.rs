@@ -21,9 +21,12 @@ pub fn run(arguments: &[String]) -> Outcome {
         [option, directory] if option == "--dist" => std::path::absolute(directory)?,
         _ => return Err("usage: cargo xtask build [--dist DIR]".into()),
     };
-    cargo(&["-p", "deadheat", "-p", "deadheat-runtime"])?;
-    // By itself: its dependencies are built for a shared library that a compiler loads.
-    cargo(&["-p", "deadheat-pass"])?;
+    // One by one: together, cargo would build the crates they share once, with the features of all, and the
+    // runtime has no room for the standard library.
+    cargo("build", &["-p", "deadheat-pass"])?;
+    // Stacks are followed by frame pointers, from the runtime's own frames on.
+    cargo("rustc", &["-p", "deadheat-runtime", "--", "-Cforce-frame-pointers=yes"])?;
+    cargo("build", &["-p", "deadheat"])?;
     let release = layout::target().join("release");
     for directory in ["bin", part::LIB, part::COMPILERS] {
         fs::create_dir_all(dist.join(directory))?;
@@ -37,11 +40,11 @@ pub fn run(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-fn cargo(arguments: &[&str]) -> Result<(), String> {
+fn cargo(job: &str, arguments: &[&str]) -> Result<(), String> {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     command
         .current_dir(layout::root())
-        .args(["build", "--release"])
+        .args([job, "--release"])
         .args(arguments);
     process::run(command.env("LLVM_SYS_221_PREFIX", dependencies::LLVM))
 }

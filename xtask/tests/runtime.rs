@@ -1,0 +1,208 @@
+//! The runtime by itself: small C and C++ programs, built plainly and linked with the runtime object, run
+//! under control. What they print, how they end and their schedule hashes must repeat.
+//!
+//! Needs an installation in `dist` (`cargo xtask build`) and clang-22.
+
+use deadheat_wire::channel;
+use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE, Switch};
+use deadheat_wire::record::{EndKind, Ended, Record};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// What is known of one run.
+struct Run {
+    output: String,
+    records: Vec<Record>,
+}
+
+impl Run {
+    fn ended(&self) -> Option<&Ended> {
+        self.records.iter().rev().find_map(|r| match r {
+            Record::Ended(ended) => Some(ended),
+            _ => None,
+        })
+    }
+
+    fn how(&self) -> Option<EndKind> {
+        self.ended().map(|e| e.how)
+    }
+
+    fn hash(&self) -> Option<u64> {
+        self.ended().map(|e| e.schedule_hash)
+    }
+
+    fn switches(&self) -> Vec<Switch> {
+        let chunks = self.records.iter().filter_map(|r| match r {
+            Record::Switches(switches) => Some(switches.as_slice()),
+            _ => None,
+        });
+        chunks.flatten().copied().collect()
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+/// Builds a program of `tests/runtime`.
+fn build(name: &str) -> PathBuf {
+    let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let library = root().join("dist/lib/deadheat");
+    assert!(library.join("deadheat_rt.o").exists(), "run `cargo xtask build` first");
+    let program = scratch.join(name.replace('.', "_"));
+    let compiler = if name.ends_with(".cc") { "clang++-22" } else { "clang-22" };
+    let mut command = Command::new(compiler);
+    command.args(["-g", "-O1", "-fno-omit-frame-pointer", "-pthread", "-fuse-ld=lld-22"]);
+    if name.ends_with(".cc") {
+        command.arg("-std=c++20");
+    }
+    command.arg(root().join("xtask/tests/runtime").join(name));
+    command.args([library.join("deadheat_rt.o"), library.join("deadheat_module.o")]);
+    command.arg("-Wl,--export-dynamic-symbol=dh_*").arg("-o").arg(&program);
+    assert!(command.status().expect("clang-22 is installed").success(), "{name} does not build");
+    program
+}
+
+/// Runs a program under a policy; `tag` keeps runs of different tests apart.
+fn run(program: &Path, argument: &str, policy: Policy, tag: &str) -> Run {
+    let stem = format!("{}-{tag}", program.file_name().unwrap_or_default().to_string_lossy());
+    let at = |kind: &str| program.with_file_name(format!("{stem}.{kind}"));
+    let (plan, record, output) = (at("plan"), at("record"), at("output"));
+    std::fs::write(&plan, Plan::new(Mode::Schedule, policy).encode()).expect("plan");
+    let file = std::fs::File::create(&record).expect("record file");
+    file.set_len(16 << 20).expect("record file's size");
+    file.write_all_at(&channel::MAGIC, 0).expect("record file's header");
+    let out = std::fs::File::create(&output).expect("output file");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "60"]).arg(program).arg(argument);
+    command.env(PLAN_VARIABLE, &plan).env(RECORD_VARIABLE, &record);
+    command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
+    command.status().expect("timeout is installed");
+    let (records, damage) = channel::read(&std::fs::read(&record).expect("record file"));
+    assert_eq!(damage, None, "{stem}: damaged records");
+    Run { output: std::fs::read_to_string(&output).expect("output"), records }
+}
+
+fn random(seed: u64) -> Policy {
+    Policy::Random { seed, switch: 300 }
+}
+
+/// Ten runs under each of two policies repeat, and a replay follows its record.
+fn repeats(program: &Path, argument: &str, output: &str, end: EndKind) {
+    for (name, policy) in [("fifo", Policy::Fifo), ("random", random(7))] {
+        let tag = format!("{argument}-{name}");
+        let first = run(program, argument, policy.clone(), &tag);
+        assert_eq!(first.output, output, "{program:?} {argument} {name}");
+        assert_eq!(first.how(), Some(end), "{program:?} {argument} {name}");
+        for _ in 0..9 {
+            let again = run(program, argument, policy.clone(), &tag);
+            assert_eq!(again.hash(), first.hash(), "{program:?} {argument} {name}: another schedule");
+            assert_eq!(again.output, first.output, "{program:?} {argument} {name}");
+        }
+        let replay = run(program, argument, Policy::Replay { switches: first.switches() }, &tag);
+        assert!(!replay.records.iter().any(|r| matches!(r, Record::Diverged { .. })), "{program:?} {argument} {name}");
+        assert_eq!(replay.hash(), first.hash(), "{program:?} {argument} {name}: the replay is another schedule");
+    }
+}
+
+#[test]
+fn primitives() {
+    let program = build("primitives.c");
+    repeats(&program, "", "n=400 sum=6 serial=1 once=1 slept=1\n", EndKind::Exit(3));
+}
+
+#[test]
+fn standard_library() {
+    let program = build("library.cc");
+    repeats(&program, "", "phases 50 done 4 timeout 0 destructors 4 shared 0 tries 3\n", EndKind::Exit(0));
+}
+
+#[test]
+fn endings() {
+    let program = build("endings.c");
+    let cases = [
+        ("segv", EndKind::Signal(libc_signal::SEGV)),
+        ("abort", EndKind::Signal(libc_signal::ABRT)),
+        ("assert", EndKind::Signal(libc_signal::ABRT)),
+        ("overflow", EndKind::Signal(libc_signal::SEGV)),
+        ("exit", EndKind::Exit(9)),
+        ("_exit", EndKind::Exit(10)),
+        ("quick_exit", EndKind::Exit(11)),
+        ("lock-order", EndKind::Deadlock),
+        ("self-deadlock", EndKind::Deadlock),
+        ("lost-wakeup", EndKind::Deadlock),
+        ("hang", EndKind::Hang),
+        ("main-leaves", EndKind::Exit(0)),
+    ];
+    for (argument, end) in cases {
+        let result = run(&program, argument, Policy::Fifo, argument);
+        assert_eq!(result.how(), Some(end), "{argument}");
+        let again = run(&program, argument, Policy::Fifo, argument);
+        assert_eq!(result.hash(), again.hash(), "{argument}");
+    }
+    let failed = run(&program, "assert", Policy::Fifo, "assert");
+    let message = failed.ended().and_then(|e| e.assertion.clone()).unwrap_or_default();
+    assert!(message.contains("Assertion `nothing' failed"), "{message}");
+}
+
+/// The signals' numbers on Linux.
+mod libc_signal {
+    pub const ABRT: i32 = 6;
+    pub const SEGV: i32 = 11;
+}
+
+#[test]
+fn deadlock_names_holders() {
+    let program = build("endings.c");
+    let result = run(&program, "lock-order", Policy::Fifo, "holders");
+    let deadlock = result.records.iter().find_map(|r| match r {
+        Record::Deadlock(deadlock) => Some(deadlock),
+        _ => None,
+    });
+    let threads = &deadlock.expect("a deadlock").threads;
+    let waiting: Vec<_> = threads.iter().map(|w| (w.thread.0, w.holder.map(|h| h.0), w.held.len())).collect();
+    assert_eq!(waiting, [(0, Some(1), 1), (1, Some(0), 1)]);
+    assert!(threads.iter().all(|w| !w.stack.is_empty()));
+}
+
+#[test]
+fn outside() {
+    let program = build("outside.c");
+    repeats(&program, "signals", "interrupted 3 waited 12 alarms 1 handled 1\n", EndKind::Exit(0));
+    repeats(&program, "cancel", "cleanup\n1 1\n", EndKind::Exit(0));
+    repeats(&program, "sockets", "echoed 300\n", EndKind::Exit(0));
+    for seed in 0..4 {
+        let result = run(&program, "fork", random(seed), "fork");
+        assert_eq!(result.output, "read 500000\nchild 7 count 4000\n");
+        let ends = result.records.iter().filter(|r| matches!(r, Record::Ended(_))).count();
+        assert_eq!(ends, 2, "parent and child each end");
+    }
+}
+
+#[test]
+fn addresses_repeat() {
+    // Differences of addresses, so that randomisation does not matter.
+    let program = build("addresses.c");
+    let first = run(&program, "", random(3), "addresses");
+    for _ in 0..9 {
+        assert_eq!(run(&program, "", random(3), "addresses").output, first.output);
+    }
+}
+
+#[test]
+fn many_threads() {
+    let program = build("many.c");
+    let first = run(&program, "500", Policy::Fifo, "many");
+    assert_eq!((first.output.as_str(), first.how()), ("10000\n", Some(EndKind::Exit(0))));
+    assert_eq!(run(&program, "500", Policy::Fifo, "many").hash(), first.hash());
+}
+
+#[test]
+fn plain_run_is_untouched() {
+    let program = build("primitives.c");
+    let output = Command::new(&program).env_remove(PLAN_VARIABLE).output().expect("the program runs");
+    assert_eq!(output.status.code(), Some(3));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "n=400 sum=6 serial=1 once=1 slept=1\n");
+    assert!(output.stderr.is_empty());
+}
