@@ -41,7 +41,7 @@ impl HappensBefore {
         let continues = event.kind != AtomicKind::Store;
         let fence = self.threads[thread.index()].release_fence.take();
         // First, since a write that shows the word to be no lock gives its edge.
-        let change = self.act_on_words(thread, &event, releases || fence.is_some());
+        let change = self.act_on_words(thread, &event);
         let silent = self.silent(&event);
         for (granule, mask) in event.parts() {
             if !releases && fence.is_none() {
@@ -190,13 +190,13 @@ impl HappensBefore {
         changes
     }
 
-    fn act_on_words(&mut self, thread: ThreadId, event: &AtomicEvent, releases: bool) -> Option<Change> {
+    fn act_on_words(&mut self, thread: ThreadId, event: &AtomicEvent) -> Option<Change> {
         let granule = event.address & !7;
         let known = self.known_words.contains(&event.address);
         if let Some(g) = self.atomics.get_mut(granule)
             && let Some(word) = g.words.iter_mut().find(|w| w.is_at(event))
         {
-            return Some(word.act(event, thread, releases)).filter(|c| *c != Change::None);
+            return Some(word.act(event, thread)).filter(|c| *c != Change::None);
         }
         let object = ObjectId {
             address: event.address,

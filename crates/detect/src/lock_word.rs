@@ -25,6 +25,9 @@
 //! acquire order; so the full clock orders the two sections. A word that breaks this is demoted, its lock's
 //! number is never used again, and so no later lockset shares it.
 //!
+//! A release fence before a relaxed giving-back does not count: what the thread does between the two is not
+//! covered by it.
+//!
 //! What is not learned: ticket and queue locks, the read side of hand-made read-write locks, a lock whose
 //! waiter bits outlive the giving-back (demoted: it then gives edges). Words taken and never given back
 //! (publication, claims) stay tentative; a thread keeps its newest [`TENTATIVE`] of them.
@@ -145,12 +148,12 @@ impl Word {
         Change::None
     }
 
-    /// After the event: what it did. `releases` counts an earlier release fence too.
-    pub fn act(&mut self, event: &AtomicEvent, thread: ThreadId, releases: bool) -> Change {
+    /// After the event: what it did.
+    pub fn act(&mut self, event: &AtomicEvent, thread: ThreadId) -> Change {
         if self.standing == Standing::Demoted || !event.writes() || !self.is_at(event) {
             return Change::None;
         }
-        let store = event.kind == AtomicKind::Store;
+        let (store, releases) = (event.kind == AtomicKind::Store, event.order.releases());
         match self.holder {
             Some(holder) if holder == thread => {
                 let exchanged = matches!(event.kind, AtomicKind::CompareExchange { .. });

@@ -71,7 +71,7 @@ pub struct StatementPair<W> {
     pub mask: u8,
     /// Whether the full clock leaves them unordered too, and both are exact.
     pub precise: bool,
-    /// How often it was seen.
+    /// How often it was seen; repetitions in one moment count once or more.
     pub count: u64,
 }
 

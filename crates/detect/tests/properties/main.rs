@@ -28,6 +28,12 @@ fn keys(analysis: &Analysis, precise: bool) -> BTreeSet<PairKey> {
         .collect()
 }
 
+/// Counts depend on what else is watched, since repetitions are filtered by a cache.
+fn uncounted(mut analysis: Analysis) -> Analysis {
+    analysis.pairs.iter_mut().for_each(|p| p.count = 0);
+    analysis
+}
+
 fn same(found: &BTreeSet<PairKey>, expected: &BTreeSet<PairKey>, what: &str) {
     let extra: Vec<_> = found.difference(expected).collect();
     let missing: Vec<_> = expected.difference(found).collect();
@@ -50,11 +56,8 @@ fn check(trace: &Trace) {
     let everything = run2(trace, Statements::everything(), &[]);
     same(&keys(&everything, false), &suspicious, "hybrid pairs");
     same(&keys(&everything, true), &unordered, "precise pairs");
-    assert_eq!(
-        run2(trace, Statements::new(&flagged), &[]),
-        everything,
-        "run 1, then run 2"
-    );
+    let found = run2(trace, Statements::new(&flagged), &[]);
+    assert_eq!(uncounted(found), uncounted(everything.clone()), "run 1, then run 2");
     check_witnesses(trace, &everything);
     check_exact(trace);
 }
@@ -127,11 +130,8 @@ fn check_learning(trace: &Trace) {
     let unordered = expected(trace).unordered;
     let (flagged, words) = run1(trace, 0);
     let everything = run2(trace, Statements::everything(), &[]);
-    assert_eq!(
-        run2(trace, Statements::new(&flagged), &[]).pairs,
-        everything.pairs,
-        "run 1, then run 2"
-    );
+    let found = run2(trace, Statements::new(&flagged), &[]);
+    assert_eq!(uncounted(found), uncounted(everything.clone()), "run 1, then run 2");
     same(&keys(&everything, true), &unordered, "precise pairs");
     let seeded = run2(trace, Statements::new(&flagged), &words);
     same(&keys(&seeded, true), &unordered, "precise pairs with words known");
