@@ -1,14 +1,12 @@
 //! Checks of detecting bodies.
 //!
 //! A detecting body compares a granule's cell with the module's context word and calls one of the
-//! thunks below (`preserve_all`: every register but `r11` is kept) when they differ. A thunk first tries
-//! the memo: if the cell is exactly what the present context met last time, and the granule has no
-//! history set, the new cell is known and stored in a dozen instructions. Else it saves what a call may
-//! change, the SSE registers included, and asks [`slow`].
-//! The memo belongs to the present context: {old cell, new cell} for reads, then for writes.
+//! thunks below (`preserve_all`: every register but `r11` is kept) when they differ. A thunk first looks
+//! the granule's state up in the running context's known steps ([`memo`]), without a call; else it saves
+//! what a call may change, the SSE registers included, and asks [`slow`].
 
 use crate::held::Held;
-use crate::{granules, heap, range, statements, targets, token};
+use crate::{granules, heap, memo, range, shadow, statements, targets, token};
 use alloc::vec::Vec;
 use core::arch::global_asm;
 
@@ -22,12 +20,6 @@ pub enum Use {
     /// Run 2.
     Statements,
 }
-
-/// A cell that never occurs, so that a memo with it never hits.
-pub const NEVER: u64 = u64::MAX;
-
-/// {old, new} for reads, {old, new} for writes.
-pub static MEMO: Held<[u64; 4]> = Held::new([NEVER, 0, NEVER, 0]);
 
 struct Check {
     purpose: Use,
@@ -173,7 +165,8 @@ macro_rules! keeping {
 keeping!("dh_check_slow", slow);
 keeping!("dh_back_edge", back_edge);
 
-/// A thunk for accesses within one granule; those that cross its end go the slow way.
+/// A thunk: `size` bytes at `rdi`, `write` 0 or 1. Accesses within one granule try the running context's
+/// known steps: slot = (5 R + W + 3 set) mod their number, as `memo` computes it.
 macro_rules! thunk {
     ($name:literal, $size:literal, $write:literal) => {
         global_asm!(
@@ -183,32 +176,84 @@ macro_rules! thunk {
             concat!(".type ", $name, ",@function"),
             concat!($name, ":"),
             "push rax",
+            "push rcx",
+            "push rdx",
             concat!("lea rax, [rdi + ", $size, " - 1]"),
             "xor rax, rdi",
             "cmp rax, 7",
-            "ja 2f",
+            "ja 9f",
             "mov rax, rdi",
             "and rax, -8",
             "mov r11, gs:[rax]",
-            concat!("cmp r11, [rip + {memo} + 16 * ", $write, "]"),
-            "jne 2f",
             "shr rax, 6",
-            "movabs r11, {side}",
-            "cmp byte ptr [r11 + rax], 0",
-            "jne 2f",
+            "movabs rcx, {side}",
+            "movzx ecx, byte ptr [rcx + rax]",
+            "mov rax, r11",
+            "shr rax, 32",
+            "lea eax, [rax + rax * 4]",
+            "add eax, r11d",
+            "test ecx, ecx",
+            "jnz 3f",
+            // No set in these 64 bytes.
+            "and eax, {mask}",
+            "shl eax, {shift}",
+            "add rax, [rip + {current}]",
+            concat!("cmp r11, [rax + ", $write, " * {kind}]"),
+            "jne 9f",
+            // Neither set may be there: both words at once.
+            concat!("cmp qword ptr [rax + ", $write, " * {kind} + 16], 0"),
+            "jne 9f",
+            concat!("mov rcx, [rax + ", $write, " * {kind} + 8]"),
             "mov rax, rdi",
             "and rax, -8",
-            concat!("mov r11, [rip + {memo} + 16 * ", $write, " + 8]"),
-            "mov gs:[rax], r11",
+            "mov gs:[rax], rcx",
+            "pop rdx",
+            "pop rcx",
             "pop rax",
             "ret",
-            "2:",
+            // Sets, if the block is not uniform.
+            "3:",
+            "test ecx, {uniform}",
+            "jnz 9f",
+            "mov rcx, rdi",
+            "shr rcx, 3",
+            "movabs rdx, {sets}",
+            "lea rcx, [rdx + rcx * 4]",
+            "mov edx, [rcx]",
+            "lea edx, [rdx + rdx * 2]",
+            "add eax, edx",
+            "and eax, {mask}",
+            "shl eax, {shift}",
+            "add rax, [rip + {current}]",
+            concat!("cmp r11, [rax + ", $write, " * {kind}]"),
+            "jne 9f",
+            "mov edx, [rcx]",
+            concat!("cmp edx, [rax + ", $write, " * {kind} + 16]"),
+            "jne 9f",
+            concat!("mov edx, [rax + ", $write, " * {kind} + 20]"),
+            "mov [rcx], edx",
+            concat!("mov rcx, [rax + ", $write, " * {kind} + 8]"),
+            "mov rax, rdi",
+            "and rax, -8",
+            "mov gs:[rax], rcx",
+            "pop rdx",
+            "pop rcx",
+            "pop rax",
+            "ret",
+            "9:",
+            "pop rdx",
+            "pop rcx",
             "pop rax",
             concat!("mov r11d, 2 * ", $size, " + ", $write),
             "jmp dh_check_slow",
             ".popsection",
-            memo = sym MEMO,
-            side = const crate::shadow::SIDE,
+            current = sym memo::CURRENT,
+            side = const shadow::SIDE,
+            sets = const shadow::SETS,
+            uniform = const shadow::IS_UNIFORM,
+            mask = const memo::SLOT_MASK,
+            shift = const memo::STEP_SHIFT,
+            kind = const memo::KIND_SIZE,
         );
     };
 }
@@ -217,56 +262,12 @@ thunk!("dh_check_r1", 1, 0);
 thunk!("dh_check_r2", 2, 0);
 thunk!("dh_check_r4", 4, 0);
 thunk!("dh_check_r8", 8, 0);
+thunk!("dh_check_r16", 16, 0);
 thunk!("dh_check_w1", 1, 1);
 thunk!("dh_check_w2", 2, 1);
 thunk!("dh_check_w4", 4, 1);
 thunk!("dh_check_w8", 8, 1);
-
-/// A thunk for two whole granules.
-macro_rules! wide_thunk {
-    ($name:literal, $write:literal) => {
-        global_asm!(
-            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
-            ".balign 32",
-            concat!(".globl ", $name),
-            concat!(".type ", $name, ",@function"),
-            concat!($name, ":"),
-            "test edi, 7",
-            "jne 3f",
-            "push rax",
-            "mov r11, gs:[rdi]",
-            concat!("cmp r11, [rip + {memo} + 16 * ", $write, "]"),
-            "jne 2f",
-            "cmp r11, gs:[rdi + 8]",
-            "jne 2f",
-            "movabs r11, {side}",
-            "mov rax, rdi",
-            "shr rax, 6",
-            "cmp byte ptr [r11 + rax], 0",
-            "jne 2f",
-            "lea rax, [rdi + 8]",
-            "shr rax, 6",
-            "cmp byte ptr [r11 + rax], 0",
-            "jne 2f",
-            concat!("mov r11, [rip + {memo} + 16 * ", $write, " + 8]"),
-            "mov gs:[rdi], r11",
-            "mov gs:[rdi + 8], r11",
-            "pop rax",
-            "ret",
-            "2:",
-            "pop rax",
-            "3:",
-            concat!("mov r11d, 32 + ", $write),
-            "jmp dh_check_slow",
-            ".popsection",
-            memo = sym MEMO,
-            side = const crate::shadow::SIDE,
-        );
-    };
-}
-
-wide_thunk!("dh_check_r16", 0);
-wide_thunk!("dh_check_w16", 1);
+thunk!("dh_check_w16", 16, 1);
 
 /// A detecting body is about to read a range.
 #[unsafe(no_mangle)]

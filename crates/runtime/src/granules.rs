@@ -2,36 +2,28 @@
 //!
 //! A granule's state is its cell {last write, last access} and, rarely, a set of older contexts that the
 //! cell's do not stand for. The next state is a function of the present one, the running context and the
-//! kind of access; the detector computes and caches it, and the last one that involved no set is the
-//! context's memo (see `check`): kept per context, so that a thread which comes back to a lockset finds it
-//! again, and good as long as the thread learns nothing of others.
+//! kind of access; the detector computes it, and what flagged nothing is remembered per context ([`memo`]).
 //! Until the first thread is created nothing is checked: creation orders all of it before everything else.
 
-use crate::check::{self, MEMO, NEVER};
+use crate::check;
 use crate::held::Held;
+use crate::memo::{self, Step};
 use crate::observe;
 use crate::shadow::{self, HAS_SETS, IS_UNIFORM, cell, set, side};
-use alloc::vec::Vec;
 use deadheat_detect::{AtomicEvent, Granules, HappensBefore};
 use deadheat_model::ThreadId;
 use deadheat_wire::record::{self, Record};
 
-/// A memo that never hits.
-const NO_MEMO: [u64; 4] = [NEVER, 0, NEVER, 0];
-
 struct Run {
     detector: Option<Granules>,
-    /// Memos by context, each with the version of the thread's clock that it is good for.
-    memos: Vec<(u32, [u64; 4])>,
-    /// Version that the present memo is good for.
+    /// Version of the running thread's clock.
     version: u32,
     /// Whether only the main thread has ever run.
     alone: bool,
     outside: u64,
 }
 
-static RUN: Held<Run> =
-    Held::new(Run { detector: None, memos: Vec::new(), version: 0, alone: true, outside: 0 });
+static RUN: Held<Run> = Held::new(Run { detector: None, version: 0, alone: true, outside: 0 });
 
 /// Starts run 1; at most so many granules are flagged per signature (0: no limit).
 pub fn start(per_signature: u32) {
@@ -49,7 +41,7 @@ pub fn outside(accesses: u64) {
     RUN.get().outside += accesses;
 }
 
-/// The running thread's moment changed: its context goes into the modules' words, its memo into the thunks.
+/// The running thread's moment changed: its context goes into the modules' words.
 #[inline]
 pub fn refresh(thread: ThreadId) {
     let run = RUN.get();
@@ -62,13 +54,7 @@ pub fn refresh(thread: ThreadId) {
     if context == old && version == run.version {
         return;
     }
-    let memo = MEMO.get();
-    if run.memos.len() <= context.max(old) as usize {
-        run.memos.resize(context.max(old) as usize + 64, (0, NO_MEMO));
-    }
-    run.memos[old as usize] = (run.version, *memo);
-    let kept = &run.memos[context as usize];
-    *memo = if kept.0 == version { kept.1 } else { NO_MEMO };
+    memo::enter(context, version);
     run.version = version;
     if context != old {
         check::set_context(context);
@@ -100,22 +86,26 @@ pub fn granule(at: u64, write: bool, site: u64) {
         if (if write { found as u32 } else { (found >> 32) as u32 }) == context {
             return;
         }
-        let memo = MEMO.get();
-        let kind = if write { 2 } else { 0 };
-        if found == memo[kind] && *side(at) == 0 {
-            *cell(at) = memo[kind + 1];
+        let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
+        if let Some(step) = memo::find(found, had, write)
+            && (step.next_set == 0 || *side(at) & HAS_SETS != 0)
+        {
+            *cell(at) = step.next;
+            if *side(at) & HAS_SETS != 0 {
+                *set(at) = step.next_set;
+            }
             return;
         }
-        if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks())
-            && step(detector, clocks, at, context, write, site)
-        {
-            memo[kind] = found;
-            memo[kind + 1] = *cell(at);
+        if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) {
+            let (next, suspicious) = step(detector, clocks, at, context, write, site);
+            if !suspicious {
+                memo::learn(write, next);
+            }
         }
     }
 }
 
-/// The granule's next state. Tells whether the step may be remembered for others.
+/// Makes the granule's next step. Tells whether it was suspicious.
 ///
 /// # Safety
 /// The granule has a shadow with valid cells.
@@ -126,14 +116,15 @@ unsafe fn step(
     context: u32,
     write: bool,
     site: u64,
-) -> bool {
+) -> (Step, bool) {
     // SAFETY: as our caller.
     unsafe {
         let found = *cell(at);
         let (w, r) = (found as u32, (found >> 32) as u32);
         let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
         let next = detector.transition(clocks, context, w, r, had, write);
-        *cell(at) = u64::from(next.r) << 32 | u64::from(next.w);
+        let to = u64::from(next.r) << 32 | u64::from(next.w);
+        *cell(at) = to;
         if next.set != had {
             if *side(at) & HAS_SETS == 0 {
                 // The line's other numbers may be left from other memory.
@@ -145,22 +136,20 @@ unsafe fn step(
         if next.suspicious {
             detector.flag(clocks, at, context, w, r, had, write, site);
         }
-        next.memo
+        (Step { cell: found, next: to, set: had, next_set: next.set }, next.suspicious)
     }
 }
 
-/// The next value of a uniform block's word, if it needs no set and flags nothing; becomes the memo.
+/// The next value of a uniform block's word, if it needs no set and flags nothing.
 pub fn plain_successor(word: u64, write: bool) -> Option<u64> {
     let detector = RUN.get().detector.as_mut()?;
     let clocks = observe::clocks()?;
     let next = detector.transition(clocks, check::context(), word as u32, (word >> 32) as u32, 0, write);
-    if !next.memo {
+    if next.suspicious || next.set != 0 {
         return None;
     }
     let to = u64::from(next.r) << 32 | u64::from(next.w);
-    let (memo, kind) = (MEMO.get(), if write { 2 } else { 0 });
-    memo[kind] = word;
-    memo[kind + 1] = to;
+    memo::learn(write, Step { cell: word, next: to, set: 0, next_set: 0 });
     Some(to)
 }
 

@@ -6,9 +6,10 @@
 //! The walks are written once and compiled twice, for baseline x86-64 and for AVX2: ranges come by ordinary
 //! calls, where vector registers are the caller's to save.
 
-use crate::check::{self, MEMO};
+use crate::check;
 use crate::granules;
 use crate::held::Held;
+use crate::memo;
 use crate::shadow::{self, BLOCK, UNIFORM, block, cell, side};
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __cpuid_count};
@@ -85,9 +86,9 @@ unsafe fn walk<const WRITE: bool>(address: u64, end: u64, context: u32, site: u6
             let cells = cell(at).cast::<[u64; 8]>();
             let found = *cells;
             if found.iter().fold(0, |all, c| all | (c ^ want)) & mask != 0 {
-                let [old, new] = memo::<WRITE>();
-                if found.iter().fold(0, |all, c| all | (c ^ old)) == 0 && *side(at) == 0 {
-                    *cells = [new; 8];
+                let uniform = found.iter().fold(0, |all, c| all | (c ^ found[0])) == 0 && *side(at) == 0;
+                if let Some(next) = uniform.then(|| plain_step::<WRITE>(found[0])).flatten() {
+                    *cells = [next; 8];
                 } else {
                     for n in 0..8 {
                         one::<WRITE>(at + 8 * n, want, mask, site);
@@ -103,10 +104,10 @@ unsafe fn walk<const WRITE: bool>(address: u64, end: u64, context: u32, site: u6
     }
 }
 
+/// The known step from a cell without a set to one without.
 #[inline(always)]
-fn memo<const WRITE: bool>() -> [u64; 2] {
-    let [ro, rn, wo, wn] = *MEMO.get();
-    if WRITE { [wo, wn] } else { [ro, rn] }
+fn plain_step<const WRITE: bool>(cell: u64) -> Option<u64> {
+    memo::find(cell, 0, WRITE).filter(|s| s.next_set == 0).map(|s| s.next)
 }
 
 /// # Safety
@@ -145,12 +146,7 @@ unsafe fn whole_block<const WRITE: bool>(at: u64, want: u64, mask: u64) -> bool 
         if (word ^ want) & mask == 0 {
             return true;
         }
-        let [old, new] = memo::<WRITE>();
-        if word == old {
-            *block(at) = new;
-            return true;
-        }
-        match granules::plain_successor(word, WRITE) {
+        match plain_step::<WRITE>(word).or_else(|| granules::plain_successor(word, WRITE)) {
             Some(next) => {
                 *block(at) = next;
                 true

@@ -29,7 +29,8 @@ pub const IS_UNIFORM: u8 = 2;
 pub const CELLS: u64 = 0x1540u64.wrapping_sub(0x1000_0000_0000);
 /// Start of the side bytes.
 pub const SIDE: u64 = 0x0100_0000_0000;
-const SETS: u64 = 0x1000_0000_0000;
+/// Start of the set numbers.
+pub const SETS: u64 = 0x1000_0000_0000;
 const BLOCKS: u64 = 0x0e00_0000_0000;
 
 /// Addresses that have a shadow.
