@@ -38,6 +38,8 @@ pub struct Scheduler {
     stamp: u64,
     picks: u32,
     poll_every: u32,
+    /// Descriptors were looked at since the policy was asked last: whoever waits for one may time out.
+    polled: bool,
     policy: Option<AnyPolicy>,
     /// Under fifo the policy need not be asked before the quantum is used up.
     quantum: Option<u32>,
@@ -56,6 +58,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     stamp: 0,
     picks: 0,
     poll_every: POLL_EVERY,
+    polled: false,
     policy: None,
     quantum: None,
     points: 0,
@@ -381,7 +384,7 @@ impl Scheduler {
             if t.enabled(now) {
                 any = true;
                 self.enabled.push(Enabled { thread: t.id, next: t.next, stamp: t.stamp, timeout: false });
-            } else if timeouts && t.timed() {
+            } else if timeouts && t.timed() && (self.polled || !t.wait.external()) {
                 self.enabled.push(Enabled { thread: t.id, next: t.next, stamp: t.deadline, timeout: true });
             }
         }
@@ -391,7 +394,8 @@ impl Scheduler {
     /// Asks the policy, waiting for the world outside as long as nobody can run.
     fn ask(&mut self, t: &Thread, cause: Cause) -> (&'static mut Thread, Option<deadheat_schedule::Met>) {
         self.picks = self.picks.wrapping_add(1);
-        if self.picks % self.poll_every == 0 {
+        self.polled = self.picks % self.poll_every == 0;
+        if self.polled {
             descriptors::poll(0);
             descriptors::retry();
         }
@@ -424,6 +428,7 @@ impl Scheduler {
     /// Nobody can run: the outside, spinners, time, or the end. Whether `enabled` is worth asking about.
     fn nobody(&mut self, wants: bool) -> bool {
         descriptors::poll(0);
+        self.polled = true;
         signals::collect();
         if self.list(wants) {
             return true;
