@@ -41,6 +41,10 @@ impl Run {
     }
 }
 
+fn dist() -> PathBuf {
+    std::env::var_os("DEADHEAT_DIST").map_or_else(|| root().join("dist"), |d| root().join(d))
+}
+
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
@@ -48,7 +52,7 @@ fn root() -> PathBuf {
 /// Builds a program of `tests/runtime`.
 fn build(name: &str) -> PathBuf {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
-    let library = root().join("dist/lib/deadheat");
+    let library = dist().join("lib/deadheat");
     assert!(library.join("deadheat_rt.o").exists(), "run `cargo xtask build` first");
     let program = scratch.join(name.replace('.', "_"));
     let compiler = if name.ends_with(".cc") { "clang++-22" } else { "clang-22" };
@@ -75,7 +79,8 @@ fn run(program: &Path, argument: &str, policy: Policy, tag: &str) -> Run {
     file.write_all_at(&channel::MAGIC, 0).expect("record file's header");
     let out = std::fs::File::create(&output).expect("output file");
     let mut command = Command::new("timeout");
-    command.args(["-s", "KILL", "60"]).arg(program).arg(argument);
+    // Without address randomisation, as the tool runs programs.
+    command.args(["-s", "KILL", "60", "setarch", "-R"]).arg(program).arg(argument);
     command.env(PLAN_VARIABLE, &plan).env(RECORD_VARIABLE, &record);
     command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
     command.status().expect("timeout is installed");
@@ -182,7 +187,6 @@ fn outside() {
 
 #[test]
 fn addresses_repeat() {
-    // Differences of addresses, so that randomisation does not matter.
     let program = build("addresses.c");
     let first = run(&program, "", random(3), "addresses");
     for _ in 0..9 {

@@ -1,18 +1,15 @@
-// Where blocks and stacks lie relative to each other, with threads that end detached.
+// Where blocks and stacks lie, with threads that end detached.
 #include <pthread.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static uintptr_t before;
 
 static void show(void *address) {
     pthread_mutex_lock(&mutex);
-    printf("%lx\n", (unsigned long)((uintptr_t)address - before));
-    before = (uintptr_t)address;
+    printf("%p\n", address);
     pthread_mutex_unlock(&mutex);
 }
 
@@ -21,21 +18,18 @@ static void *work(void *argument) {
     show(&argument);
     for (int i = 0; i < 20; i++) {
         blocks[i] = malloc(24 + i * i * 10);
-        // Low bits only: arenas of threads lie where the kernel puts them.
-        show((void *)((uintptr_t)blocks[i] & 0xffffff));
+        show(blocks[i]);
         if (i % 3 == 0)
             free(blocks[i]);
         if (i % 7 == 0)
             usleep(10);
     }
-    before = (uintptr_t)&argument;
-    return 0;
+    return argument;
 }
 
 int main(void) {
     pthread_attr_t detached;
     unsigned chance;
-    before = (uintptr_t)&chance;
     if (getrandom(&chance, sizeof chance, 0) == sizeof chance)
         printf("%x\n", chance);
     pthread_attr_init(&detached);
