@@ -13,12 +13,19 @@ namespace {
 struct KeepBitcode : PassInfoMixin<KeepBitcode> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     dh_keep_bitcode(wrap(&M));
-    return PreservedAnalyses::all();
+    // A load that the optimiser hoists above its condition is a race that the program does not have. This
+    // attribute is how LLVM is told not to invent memory accesses; it is taken off again below.
+    for (Function &F : M)
+      if (!F.isDeclaration())
+        F.addFnAttr(Attribute::SanitizeThread);
+    return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
 };
 struct Instrument : PassInfoMixin<Instrument> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    for (Function &F : M)
+      F.removeFnAttr(Attribute::SanitizeThread);
     dh_instrument(wrap(&M));
     return PreservedAnalyses::none();
   }
