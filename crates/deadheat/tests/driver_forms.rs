@@ -372,6 +372,12 @@ fn positions_optimisation_and_linkers() {
     );
     let warned = place.shell("$CC -Werror -Wno-maybe-uninitialized -fgcse main.c add.c -o x && ./x");
     assert!(warned.status.success() && text(&warned.stderr).contains("unknown-warning-option"));
+    fs::write(
+        place.path("old.cc"),
+        "#include <inttypes.h>\n#include <stdio.h>\nint main() { printf(\"%\"PRIuMAX\"\\n\", (uintmax_t)42); }\n",
+    )
+    .unwrap();
+    assert_eq!(text(&place.shell("$CXX old.cc -o old && ./old").stdout), "42\n");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! - Code gets the pass plugin, debug information unless the user chose its level, frame pointers (stacks
 //!   are read by them), and is position-independent.
 //! - An executable gets the runtime object, the module object and the list of names to export; a shared
-//!   library the module object alone; what does without the C library or is linked again later, nothing.
+//!   library, and what does without the C library, the module object alone; what is linked again, nothing.
 //! - Ours stands in front: before any `-x`, `--` or linker mode switch that would change its meaning, and
 //!   where the user's later word wins. What must not win is dropped, and said under `-v`.
 //! - Trials of configuration tools see clang's own verdict on options that only gcc knows.
@@ -212,6 +212,22 @@ fn is_lto(option: &str) -> bool {
         .any(|o| option.starts_with(o))
 }
 
+/// Where gcc warns and clang by itself, or under `-Werror`, gives up. A build that gcc takes is to go on; the
+/// warnings stay, and an explicit `-Werror=NAME` of the user's comes later and wins.
+const GCC_ONLY_WARNS: &[&str] = &[
+    "c++11-narrowing",
+    "ignored-optimization-argument",
+    "implicit-function-declaration",
+    "implicit-int",
+    "incompatible-function-pointer-types",
+    "int-conversion",
+    "register",
+    "reserved-user-defined-literal",
+    "return-mismatch",
+    "unknown-warning-option",
+    "unused-command-line-argument",
+];
+
 /// What the compiler proper is told.
 fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: bool, plan: &mut Plan) {
     // A precompiled header must be made with the options of the code that uses it.
@@ -221,15 +237,9 @@ fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: 
     if compiles && !keep_positions && !line.options().any(is_position_independent) {
         plan.ours.push("-fPIE".into());
     }
-    if !probe && line.options().any(|o| o == "-Werror") {
-        // What clang does not know about gcc's options is no error of the program.
-        for name in [
-            "unknown-warning-option",
-            "ignored-optimization-argument",
-            "unused-command-line-argument",
-        ] {
-            plan.ours.push(format!("-Wno-error={name}").into());
-        }
+    if !probe && (compiles || plan.links.is_some()) {
+        plan.ours
+            .extend(GCC_ONLY_WARNS.iter().map(|name| format!("-Wno-error={name}").into()));
     }
     if line.stage < Stage::Assembly || !compiles {
         return;
@@ -281,8 +291,12 @@ fn add_for_link(parts: &Parts, plan: &mut Plan) {
                 parts.module.clone().into(),
             ]);
         }
+        // Detecting bodies name the module object's words wherever they are linked.
         Some(Output::SharedLibrary) => plan.ours.push(parts.module.clone().into()),
-        Some(Output::Freestanding) => plan.notes.push("no C library: linked without the runtime".to_owned()),
+        Some(Output::Freestanding) => {
+            plan.ours.push(parts.module.clone().into());
+            plan.notes.push("no C library: linked without the runtime".to_owned());
+        }
         Some(Output::Relocatable) | None => {}
     }
 }
