@@ -30,12 +30,11 @@ bool threadLocalStaysHome(const GlobalVariable &G) {
 bool isOwnObject(const Value *O) {
   if (auto *G = dyn_cast<GlobalVariable>(O)) {
     StringRef N = G->getName();
+    if (G->isThreadLocal()) // addresses of thread-locals are looked through
+      return threadLocalStaysHome(*G);
     return G->isConstant() || N.starts_with("llvm.") || N.starts_with("__llvm_") || N.starts_with("__prof") ||
            N.starts_with("dh_");
   }
-  if (auto *I = dyn_cast<IntrinsicInst>(O); I && I->getIntrinsicID() == Intrinsic::threadlocal_address)
-    if (auto *G = dyn_cast<GlobalVariable>(I->getArgOperand(0)))
-      return threadLocalStaysHome(*G);
   if (isa<AllocaInst>(O) || isNoAliasCall(O))
     return !PointerMayBeCaptured(O, true);
   if (auto *A = dyn_cast<Argument>(O))

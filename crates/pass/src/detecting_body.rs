@@ -38,13 +38,22 @@ impl<'a> Detector<'a> {
     pub fn new(ir: &'a Ir, tables: &'a mut Tables) -> Detector<'a> {
         let context = hidden_word(ir, "dh_ctx", llvm!(LLVMArrayType2(ir.i32, 8)), 64);
         let budget = hidden_word(ir, "dh_budget", ir.i64, 8);
-        Detector { ir, tables, context, budget }
+        Detector {
+            ir,
+            tables,
+            context,
+            budget,
+        }
     }
 
     /// Puts checks into `function`, whose watched statements are `statements`.
     pub fn instrument(&mut self, function: Value, statements: &[Statement], hoist: bool) {
         let (mut checks, steps) = covered_checks::plan(function, statements);
-        let hoisted = if hoist { range_checks::hoist(function, &mut checks) } else { Vec::new() };
+        let hoisted = if hoist {
+            range_checks::hoist(function, &mut checks)
+        } else {
+            Vec::new()
+        };
         for check in &hoisted {
             self.hoisted(check, &checks[check.like]);
         }
@@ -103,7 +112,11 @@ impl<'a> Detector<'a> {
         let address = ir.address(pointer);
         let within_one_cell = align >= 8 || size.is_power_of_two() && size <= 8 && align >= size;
         let cell_mask = ir.int(!7);
-        let first = if align >= 8 { address } else { ir.and(address, cell_mask) };
+        let first = if align >= 8 {
+            address
+        } else {
+            ir.and(address, cell_mask)
+        };
         let cells = size.div_ceil(8);
         let pairs = (0..cells / 2).map(|n| self.pair_differs(first, n * 16));
         let single = (cells % 2 == 1).then(|| self.cell_differs(first, (cells - 1) * 8, write));
@@ -114,7 +127,9 @@ impl<'a> Detector<'a> {
         });
         let singles = single.into_iter().chain(last).reduce(|a, b| ir.or(a, b));
         let singles = singles.map(|s| ir.compare(LLVMIntPredicate::LLVMIntNE, s, ir.int32(0)));
-        let pairs = pairs.reduce(|a, b| ir.or(a, b)).map(|lanes| self.any_lane(lanes, write));
+        let pairs = pairs
+            .reduce(|a, b| ir.or(a, b))
+            .map(|lanes| self.any_lane(lanes, write));
         match (pairs, singles) {
             (Some(a), Some(b)) => ir.or(a, b),
             (Some(a), None) | (None, Some(a)) => a,
@@ -163,14 +178,10 @@ impl<'a> Detector<'a> {
             (SiteKind::Free, _) => self.call("dh_free", C_CONVENTION, &[ir.ptr, ir.ptr], &[pointer, desc]),
             (SiteKind::BackEdge, _) => self.back_edge(statement, desc),
             (SiteKind::CompareExchangeResult, _) => self.exchanged(statement),
-            (kind, _) if kind.is_atomic() => {
-                self.call("dh_atomic", C_CONVENTION, &[ir.ptr, ir.ptr], &[pointer, desc])
-            }
+            (kind, _) if kind.is_atomic() => self.call("dh_atomic", C_CONVENTION, &[ir.ptr, ir.ptr], &[pointer, desc]),
             (_, Extent::Dynamic(length)) => self.range_call(pointer, ir.widen(length), writes, statement.desc),
             (_, Extent::CString) => self.call("dh_cstring_r", C_CONVENTION, &[ir.ptr, ir.ptr], &[pointer, desc]),
-            (_, Extent::CopyOf(source)) => {
-                self.range_call(pointer, string_size(ir, source), writes, statement.desc)
-            }
+            (_, Extent::CopyOf(source)) => self.range_call(pointer, string_size(ir, source), writes, statement.desc),
             (_, Extent::Appended(source)) => {
                 let end = ir.offset(pointer, string_length(ir, pointer));
                 self.range_call(end, string_size(ir, source), writes, statement.desc)

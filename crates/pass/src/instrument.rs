@@ -24,7 +24,10 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
     }
     let ir = Ir::new(module);
     let mut tables = Tables::new(&ir);
-    let mut unit = Unit { name: source_name(module), ..Unit::default() };
+    let mut unit = Unit {
+        name: source_name(module),
+        ..Unit::default()
+    };
     for (n, function) in ir::functions(module).into_iter().enumerate() {
         let treatment = watched_functions::treatment(function);
         match treatment {
@@ -39,7 +42,14 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
                 }
                 if !watched.is_empty() {
                     unit.functions += 1;
-                    two_bodies(&ir, &mut tables, function, n, &mut watched, treatment == Treatment::Both);
+                    two_bodies(
+                        &ir,
+                        &mut tables,
+                        function,
+                        n,
+                        &mut watched,
+                        treatment == Treatment::Both,
+                    );
                 }
             }
         }
@@ -57,7 +67,11 @@ fn two_bodies(ir: &Ir, tables: &mut Tables, plain: Value, n: usize, watched: &mu
     }
     llvm!(shim::dh_forget_memory_attributes(plain));
     // The clone is made before the plain body gets its sites.
-    let detecting = if clone { detecting_body(ir, tables, plain, &watched.statements) } else { None };
+    let detecting = if clone {
+        detecting_body(ir, tables, plain, &watched.statements)
+    } else {
+        None
+    };
     let body = PlainBody::new(ir, tables, &name);
     for statement in &watched.statements {
         body.site(statement);
@@ -75,7 +89,11 @@ fn detecting_body(ir: &Ir, tables: &mut Tables, plain: Value, statements: &[Stat
         return None;
     }
     let mapped = |value: Value| {
-        if value.is_null() { value } else { llvm!(shim::dh_cloned_value(map, value)) }
+        if value.is_null() {
+            value
+        } else {
+            llvm!(shim::dh_cloned_value(map, value))
+        }
     };
     let statements: Vec<Statement> = statements
         .iter()
@@ -119,7 +137,9 @@ fn has_attribute(function: Value, attribute: &str) -> bool {
 }
 
 fn is_x86_64_linux(module: LLVMModuleRef) -> bool {
-    let triple = llvm!(std::ffi::CStr::from_ptr(LLVMGetTarget(module))).to_string_lossy().into_owned();
+    let triple = llvm!(std::ffi::CStr::from_ptr(LLVMGetTarget(module)))
+        .to_string_lossy()
+        .into_owned();
     triple.starts_with("x86_64") && triple.contains("linux") && !triple.ends_with("x32")
 }
 

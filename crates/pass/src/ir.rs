@@ -102,7 +102,12 @@ impl Ir {
 
     pub fn function_type(&self, result: Type, parameters: &[Type]) -> Type {
         let mut parameters = parameters.to_vec();
-        llvm!(LLVMFunctionType(result, parameters.as_mut_ptr(), parameters.len() as c_uint, 0))
+        llvm!(LLVMFunctionType(
+            result,
+            parameters.as_mut_ptr(),
+            parameters.len() as c_uint,
+            0
+        ))
     }
 
     /// A call of `callee`, marked as ours.
@@ -174,7 +179,14 @@ impl Ir {
     /// `base` moved by `bytes`.
     pub fn offset(&self, base: Value, bytes: Value) -> Value {
         let mut index = [bytes];
-        self.ours(llvm!(LLVMBuildGEP2(self.builder, self.i8, base, index.as_mut_ptr(), 1, c"".as_ptr())))
+        self.ours(llvm!(LLVMBuildGEP2(
+            self.builder,
+            self.i8,
+            base,
+            index.as_mut_ptr(),
+            1,
+            c"".as_ptr()
+        )))
     }
 
     /// An integer brought to 64 bits, without sign.
@@ -310,7 +322,6 @@ pub fn constant(value: Value) -> Option<u64> {
             .then(|| LLVMConstIntGetZExtValue(constant))
     })
 }
-
 
 /// Number of a call's arguments.
 pub fn argument_count(call: Value) -> u32 {

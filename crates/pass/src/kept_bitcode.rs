@@ -37,7 +37,9 @@ pub unsafe extern "C" fn dh_keep_bitcode(module: LLVMModuleRef) {
 /// Writes what was kept of the module into it.
 pub fn write(module: LLVMModuleRef) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
-    let Some(piece) = kept.get_or_insert_default().remove(&(module as usize)) else { return };
+    let Some(piece) = kept.get_or_insert_default().remove(&(module as usize)) else {
+        return;
+    };
     let mut head = BITCODE_MAGIC.to_vec();
     head.extend((piece.len() as u64).to_le_bytes());
     let text = format!(
@@ -78,10 +80,17 @@ fn base64(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for group in bytes.chunks(3) {
-        let word = group.iter().enumerate().fold(0u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
+        let word = group
+            .iter()
+            .enumerate()
+            .fold(0u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
         for digit in 0..4 {
             let used = digit <= group.len();
-            text.push(if used { DIGITS[(word >> (18 - 6 * digit)) as usize & 63] as char } else { '=' });
+            text.push(if used {
+                DIGITS[(word >> (18 - 6 * digit)) as usize & 63] as char
+            } else {
+                '='
+            });
         }
     }
     text

@@ -146,12 +146,18 @@ impl Call<'_> {
     }
 
     fn volatile(&self, n: u32) -> u8 {
-        if constant(self.argument(n)) == Some(1) { FLAG_VOLATILE } else { 0 }
+        if constant(self.argument(n)) == Some(1) {
+            FLAG_VOLATILE
+        } else {
+            0
+        }
     }
 
     /// Masked vector intrinsics claim all lanes, inexactly.
     fn masked(mut self, name: &str) {
-        let Some(operation) = name.strip_prefix("masked.") else { return };
+        let Some(operation) = name.strip_prefix("masked.") else {
+            return;
+        };
         let result = ir::type_of(self.call);
         let operation = operation.split('.').next().unwrap_or_default();
         match operation {
@@ -170,8 +176,10 @@ impl Call<'_> {
     }
 
     fn lanes(&mut self, kind: SiteKind, pointers: Value, vector: ir::Type) {
-        let (count, size) =
-            llvm!((LLVMGetVectorSize(vector), self.ir.store_size(LLVMGetElementType(vector)) as u32));
+        let (count, size) = llvm!((
+            LLVMGetVectorSize(vector),
+            self.ir.store_size(LLVMGetElementType(vector)) as u32
+        ));
         self.ir.position(self.call, self.call);
         for lane in 0..count {
             let index = self.ir.int(lane.into());
@@ -204,8 +212,14 @@ impl Call<'_> {
             _ if sized.is_some() && (name.starts_with("fetch_") || name.ends_with("_fetch")) => SiteKind::AtomicUpdate,
             _ => return,
         };
-        let order_at = if kind == SiteKind::AtomicCompareExchange { count - 2 } else { count - 1 };
-        let order = |n| constant(self.argument(n)).map_or(MemoryOrder::SequentiallyConsistent, |c| MemoryOrder::from_u8(c as u8));
+        let order_at = if kind == SiteKind::AtomicCompareExchange {
+            count - 2
+        } else {
+            count - 1
+        };
+        let order = |n| {
+            constant(self.argument(n)).map_or(MemoryOrder::SequentiallyConsistent, |c| MemoryOrder::from_u8(c as u8))
+        };
         let site = Statement {
             order: order(order_at),
             failure_order: order(count - 1),

@@ -29,7 +29,12 @@ impl<'a> PlainBody<'a> {
             let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
             LLVMCreateTypeAttribute(ir.context, kind, ir.i8)
         });
-        PlainBody { ir, tables, symbol: name.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$"), element }
+        PlainBody {
+            ir,
+            tables,
+            symbol: name.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$"),
+            element,
+        }
     }
 
     /// Writes one statement's site.
@@ -55,7 +60,13 @@ impl<'a> PlainBody<'a> {
     }
 
     fn range(&self, statement: &Statement, pointer: Value, length: Value) {
-        self.write(statement, "{disp32} nopl $0\nnopl ($1)", "*m,r,", &[pointer, length], true)
+        self.write(
+            statement,
+            "{disp32} nopl $0\nnopl ($1)",
+            "*m,r,",
+            &[pointer, length],
+            true,
+        )
     }
 
     fn write(&self, statement: &Statement, nop: &str, operands: &str, arguments: &[Value], in_memory: bool) {

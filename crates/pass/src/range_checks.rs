@@ -35,11 +35,26 @@ pub fn hoist(function: Value, checks: &mut [Check]) -> Vec<Hoisted> {
         .iter()
         .map(|n| {
             let c = &checks[*n];
-            RawAccess { at: c.before, pointer: c.pointer, size: c.size, write: c.write.into() }
+            RawAccess {
+                at: c.before,
+                pointer: c.pointer,
+                size: c.size,
+                write: c.write.into(),
+            }
         })
         .collect();
-    let mut taken = Collector { offered: &offered, checks, hoisted: Vec::new() };
-    llvm!(dh_hoist(function, raw.as_ptr(), raw.len(), collect, (&raw mut taken).cast()));
+    let mut taken = Collector {
+        offered: &offered,
+        checks,
+        hoisted: Vec::new(),
+    };
+    llvm!(dh_hoist(
+        function,
+        raw.as_ptr(),
+        raw.len(),
+        collect,
+        (&raw mut taken).cast()
+    ));
     taken.hoisted
 }
 
@@ -60,7 +75,12 @@ unsafe extern "C" fn collect(context: *mut c_void, found: *const RawHoisted) {
     for part in covered {
         let check = &mut collector.checks[collector.offered[part.access as usize]];
         check.hoisted = true;
-        entries.extend(check.members.iter().map(|(desc, size)| (*desc, part.offset, *size, part.stride)));
+        entries.extend(
+            check
+                .members
+                .iter()
+                .map(|(desc, size)| (*desc, part.offset, *size, part.stride)),
+        );
     }
     let Some(first) = covered.first() else { return };
     collector.hoisted.push(Hoisted {

@@ -22,7 +22,10 @@ pub fn join(statements: &mut Vec<Statement>, start: usize) {
     let mut at = start;
     while at < statements.len() {
         let store = statements[at];
-        if let Some(load) = (start.max(at.saturating_sub(MOST_STATEMENTS))..at).rev().find(|n| is_pair(&statements[*n], &store)) {
+        if let Some(load) = (start.max(at.saturating_sub(MOST_STATEMENTS))..at)
+            .rev()
+            .find(|n| is_pair(&statements[*n], &store))
+        {
             let mut masked = 0;
             let value = ir::operand(store.owner, 0);
             if llvm!(shim::dh_depends_on(value, statements[load].owner, &mut masked)) != 0 {

@@ -137,7 +137,11 @@ impl Tables {
                     text(llvm_sys::debuginfo::LLVMDIFileGetDirectory),
                 )
             };
-            (llvm_sys::debuginfo::LLVMDISubprogramGetLine(subprogram), name, directory)
+            (
+                llvm_sys::debuginfo::LLVMDISubprogramGetLine(subprogram),
+                name,
+                directory,
+            )
         });
         self.new_location(&file, &directory, &ir::name(function), line, 0, None)
     }
@@ -255,7 +259,10 @@ impl Tables {
         self.follow(ir, row, plain, &to);
         let row = private_array(ir, "dh_entry", SITES, 2);
         let entry_offset = i64::from(entry) * SITE_SIZE as i64;
-        let to = [difference(ir, local, row, 0), difference(ir, self.descs, row, entry_offset - 4)];
+        let to = [
+            difference(ir, local, row, 0),
+            difference(ir, self.descs, row, entry_offset - 4),
+        ];
         self.follow(ir, row, plain, &to);
     }
 
@@ -293,7 +300,10 @@ impl Tables {
             unit.flags,
         ];
         words.extend(counts.iter().map(|n| ir.int32(*n as i32)));
-        llvm!(LLVMSetInitializer(row, LLVMConstArray2(ir.i32, words.as_mut_ptr(), words.len() as u64)));
+        llvm!(LLVMSetInitializer(
+            row,
+            LLVMConstArray2(ir.i32, words.as_mut_ptr(), words.len() as u64)
+        ));
         self.retain.push(row);
         self.keep.push(meta);
         append_used(ir, "llvm.compiler.used", &self.keep);
@@ -306,7 +316,11 @@ impl Tables {
             return None;
         }
         let entry_words = GROUP_ENTRY_SIZE / 4;
-        let total: usize = self.groups.iter().map(|g| GROUP_HEAD_SIZE / 4 + g.len() * entry_words).sum();
+        let total: usize = self
+            .groups
+            .iter()
+            .map(|g| GROUP_HEAD_SIZE / 4 + g.len() * entry_words)
+            .sum();
         let global = private_array(ir, "dh_groups", META, total);
         let mut words = Vec::with_capacity(total);
         let mut offsets = Vec::with_capacity(self.groups.len());
@@ -320,7 +334,10 @@ impl Tables {
                 words.extend([*offset, *size as i32, *stride as i32].map(|w| ir.int32(w)));
             }
         }
-        llvm!(LLVMSetInitializer(global, LLVMConstArray2(ir.i32, words.as_mut_ptr(), words.len() as u64)));
+        llvm!(LLVMSetInitializer(
+            global,
+            LLVMConstArray2(ir.i32, words.as_mut_ptr(), words.len() as u64)
+        ));
         self.keep.push(global);
         Some((global, offsets))
     }
@@ -372,7 +389,10 @@ impl Distance {
     }
 
     fn plus(&self, ir: &Ir, offset: i64) -> Value {
-        llvm!(LLVMConstTrunc(LLVMConstAdd(self.0, LLVMConstInt(ir.i64, offset as u64, 1)), ir.i32))
+        llvm!(LLVMConstTrunc(
+            LLVMConstAdd(self.0, LLVMConstInt(ir.i64, offset as u64, 1)),
+            ir.i32
+        ))
     }
 }
 
@@ -383,7 +403,10 @@ fn difference(ir: &Ir, target: Value, here: Value, offset: i64) -> Value {
 /// A name for this very definition: the function's own may be preempted or replaced at link time.
 fn local_alias(ir: &Ir, function: Value) -> Value {
     llvm!({
-        if matches!(LLVMGetLinkage(function), LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage) {
+        if matches!(
+            LLVMGetLinkage(function),
+            LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage
+        ) {
             return function;
         }
         let name = c_string(&format!("{}.dh.plain", ir::name(function)));

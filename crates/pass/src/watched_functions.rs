@@ -24,8 +24,7 @@ pub enum Treatment {
 /// Decides for a function.
 pub fn treatment(function: Value) -> Treatment {
     let elsewhere = llvm!(
-        LLVMIsDeclaration(function) != 0
-            || LLVMGetLinkage(function) == LLVMLinkage::LLVMAvailableExternallyLinkage
+        LLVMIsDeclaration(function) != 0 || LLVMGetLinkage(function) == LLVMLinkage::LLVMAvailableExternallyLinkage
     );
     let name = ir::name(function);
     if elsewhere || name.starts_with("llvm.") || name.starts_with("dh_") || name.starts_with("__llvm_") {

@@ -73,7 +73,11 @@ impl Statement {
 
     /// The same, touching memory.
     pub fn access(owner: Value, kind: SiteKind, pointer: Value, extent: Extent) -> Statement {
-        Statement { pointer, extent, ..Statement::new(owner, kind) }
+        Statement {
+            pointer,
+            extent,
+            ..Statement::new(owner, kind)
+        }
     }
 
     /// Whether it is an ordinary (not atomic) access of fixed size.
@@ -121,7 +125,10 @@ pub fn find(ir: &Ir, function: Value) -> Watched {
         read_modify_write::join(&mut found.statements, start);
     }
     found.statements.retain(|s| {
-        s.pointer.is_null() || !*own.entry(s.pointer).or_insert_with(|| llvm!(shim::dh_is_own(s.pointer)) != 0)
+        s.pointer.is_null()
+            || !*own
+                .entry(s.pointer)
+                .or_insert_with(|| llvm!(shim::dh_is_own(s.pointer)) != 0)
     });
     // The result of a compare-exchange on own memory goes with it.
     let kept: std::collections::HashSet<Value> = found
@@ -130,7 +137,9 @@ pub fn find(ir: &Ir, function: Value) -> Watched {
         .filter(|s| s.kind == SiteKind::AtomicCompareExchange)
         .map(|s| s.owner)
         .collect();
-    found.statements.retain(|s| s.kind != SiteKind::CompareExchangeResult || kept.contains(&s.owner));
+    found
+        .statements
+        .retain(|s| s.kind != SiteKind::CompareExchangeResult || kept.contains(&s.owner));
     found
 }
 
@@ -142,11 +151,25 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
         }
         LLVMOpcode::LLVMStore => {
             let size = ir.store_size(ir::type_of(ir::operand(i, 0)));
-            memory_instruction(i, ir::operand(i, 1), size, SiteKind::Write, SiteKind::AtomicStore, found);
+            memory_instruction(
+                i,
+                ir::operand(i, 1),
+                size,
+                SiteKind::Write,
+                SiteKind::AtomicStore,
+                found,
+            );
         }
         LLVMOpcode::LLVMAtomicRMW => {
             let size = ir.store_size(ir::type_of(ir::operand(i, 1)));
-            memory_instruction(i, ir::operand(i, 0), size, SiteKind::AtomicUpdate, SiteKind::AtomicUpdate, found);
+            memory_instruction(
+                i,
+                ir::operand(i, 0),
+                size,
+                SiteKind::AtomicUpdate,
+                SiteKind::AtomicUpdate,
+                found,
+            );
         }
         LLVMOpcode::LLVMAtomicCmpXchg => {
             let size = ir.store_size(ir::type_of(ir::operand(i, 1)));
@@ -156,7 +179,10 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
         }
         LLVMOpcode::LLVMFence if llvm!(shim::dh_single_thread_scope(i)) == 0 => {
             let order = order(llvm!(LLVMGetOrdering(i)));
-            found.statements.push(Statement { order, ..Statement::new(i, SiteKind::Fence) });
+            found.statements.push(Statement {
+                order,
+                ..Statement::new(i, SiteKind::Fence)
+            });
         }
         LLVMOpcode::LLVMRet => {
             // Nothing may come between a musttail call and its return.
@@ -166,7 +192,10 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
                     && llvm!(LLVMGetTailCallKind(*c)) == llvm_sys::LLVMTailCallKind::LLVMTailCallKindMustTail
             });
             let before = tail.unwrap_or(i);
-            found.statements.push(Statement { before, ..Statement::new(i, SiteKind::Exit) });
+            found.statements.push(Statement {
+                before,
+                ..Statement::new(i, SiteKind::Exit)
+            });
         }
         LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr => {
             if !inline_assembly::of_call(ir, i, found) {
@@ -183,13 +212,25 @@ fn memory_instruction(i: Value, pointer: Value, size: u64, plain: SiteKind, atom
         return;
     }
     let is_atomic = llvm!(LLVMIsAtomic(i)) != 0;
-    let volatile = if llvm!(LLVMGetVolatile(i)) != 0 { FLAG_VOLATILE } else { 0 };
-    let vtable = if !is_atomic && llvm!(shim::dh_is_vtable_access(i)) != 0 { FLAG_VPTR } else { 0 };
+    let volatile = if llvm!(LLVMGetVolatile(i)) != 0 {
+        FLAG_VOLATILE
+    } else {
+        0
+    };
+    let vtable = if !is_atomic && llvm!(shim::dh_is_vtable_access(i)) != 0 {
+        FLAG_VPTR
+    } else {
+        0
+    };
     let kind = if is_atomic { atomic } else { plain };
     found.statements.push(Statement {
         align: llvm!(LLVMGetAlignment(i)),
         flags: volatile | vtable,
-        order: if is_atomic { order(llvm!(LLVMGetOrdering(i))) } else { MemoryOrder::Relaxed },
+        order: if is_atomic {
+            order(llvm!(LLVMGetOrdering(i)))
+        } else {
+            MemoryOrder::Relaxed
+        },
         ..Statement::access(i, kind, pointer, Extent::Bytes(size as u32))
     });
 }
@@ -197,10 +238,19 @@ fn memory_instruction(i: Value, pointer: Value, size: u64, plain: SiteKind, atom
 fn compare_exchange(i: Value, size: u32, found: &mut Watched) {
     let attempt = Statement {
         align: llvm!(LLVMGetAlignment(i)),
-        flags: if llvm!(LLVMGetVolatile(i)) != 0 { FLAG_VOLATILE } else { 0 },
+        flags: if llvm!(LLVMGetVolatile(i)) != 0 {
+            FLAG_VOLATILE
+        } else {
+            0
+        },
         order: order(llvm!(LLVMGetCmpXchgSuccessOrdering(i))),
         failure_order: order(llvm!(LLVMGetCmpXchgFailureOrdering(i))),
-        ..Statement::access(i, SiteKind::AtomicCompareExchange, ir::operand(i, 0), Extent::Bytes(size))
+        ..Statement::access(
+            i,
+            SiteKind::AtomicCompareExchange,
+            ir::operand(i, 0),
+            Extent::Bytes(size),
+        )
     };
     found.statements.push(attempt);
     found.statements.extend(result_of(&attempt));
@@ -241,7 +291,11 @@ fn uncounted_back_edges(function: Value) -> Vec<Value> {
         unsafe { (*context.cast::<Vec<Value>>()).push(terminator) }
     }
     let mut terminators: Vec<Value> = Vec::new();
-    llvm!(shim::dh_uncounted_back_edges(function, found, (&raw mut terminators).cast()));
+    llvm!(shim::dh_uncounted_back_edges(
+        function,
+        found,
+        (&raw mut terminators).cast()
+    ));
     terminators
 }
 
