@@ -60,6 +60,8 @@ struct World<'a, C> {
     locks: Vec<Lock>,
     memory: HashMap<u64, u8>,
     rounds: u64,
+    /// Who holds the hand-made lock at `ATOMICS`.
+    holder: Option<usize>,
 }
 
 /// Atomic locations: two granules.
@@ -78,6 +80,7 @@ pub fn execution(choices: &mut impl Choices, shape: &Shape) -> Vec<(ThreadId, Ev
         locks: (0..shape.locks).map(|_| Lock::default()).collect(),
         memory: HashMap::new(),
         rounds: 100,
+        holder: None,
     };
     // Enough threads early on, so that short executions are about something.
     while world.trace.len() < shape.events {
@@ -185,7 +188,50 @@ impl<C: Choices> World<'_, C> {
         MemoryOrder::from_u8(self.choices.below(6) as u8)
     }
 
+    /// An operation on a word used as a lock, mostly as it should be.
+    fn hand_made_lock(&mut self, thread: usize) {
+        let before = (0..4).fold(0, |v, i| {
+            v | (*self.memory.get(&(ATOMICS + i)).unwrap_or(&0) as u64) << (8 * i)
+        });
+        let compare_exchange = |success| AtomicKind::CompareExchange {
+            success,
+            failure: MemoryOrder::Relaxed,
+        };
+        let (order, new, kinds) = if self.holder == Some(thread) {
+            self.holder = None;
+            let kinds = [AtomicKind::Store, AtomicKind::Update, compare_exchange(true)];
+            (MemoryOrder::Release, 0, kinds)
+        } else if before == 0 {
+            self.holder = Some(thread);
+            let kinds = [compare_exchange(true), AtomicKind::Update, compare_exchange(true)];
+            (MemoryOrder::Acquire, 1 + self.choices.below(2) as u64, kinds)
+        } else {
+            let kinds = [AtomicKind::Load, AtomicKind::Update, compare_exchange(false)];
+            (MemoryOrder::Acquire, 2, kinds)
+        };
+        let order = if self.choices.below(6) == 0 {
+            self.order()
+        } else {
+            order
+        };
+        let event = AtomicEvent {
+            address: ATOMICS,
+            size: 4,
+            kind: kinds[self.choices.below(3)],
+            order,
+            before: Some(before),
+        };
+        if event.writes() {
+            self.memory
+                .extend((0..4).map(|i| (ATOMICS + i, (new >> (8 * i)) as u8)));
+        }
+        self.push(thread, Event::Atomic(90, event));
+    }
+
     fn atomic(&mut self, thread: usize) {
+        if self.shape.values && self.choices.below(8) != 0 {
+            return self.hand_made_lock(thread);
+        }
         let site = 100 + self.choices.below(20) as u64;
         let order = self.order();
         // Mostly one word, so that things meet.

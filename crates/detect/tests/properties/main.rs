@@ -174,16 +174,24 @@ fn small_executions_with_lock_words() {
     run_seeds(4_000, &Shape { values: true, ..SMALL }, check_learning);
 }
 
+const LOCK_WORDS: Shape = Shape {
+    events: 80,
+    locks: 1,
+    data: 1,
+    values: true,
+    ..SMALL
+};
+
 #[test]
 fn larger_executions_with_lock_words() {
-    let shape = Shape {
-        events: 80,
-        locks: 1,
-        data: 1,
-        values: true,
-        ..SMALL
-    };
-    run_seeds(600, &shape, check_learning);
+    run_seeds(600, &LOCK_WORDS, check_learning);
+}
+
+#[test]
+fn lock_words_are_learned_in_many_executions() {
+    let learned = |seed| !run1(&execution(&mut Seeded(seed), &LOCK_WORDS), 0).1.is_empty();
+    let count = (0..200).filter(|seed| learned(*seed)).count();
+    assert!(count > 20, "{count} of 200");
 }
 
 #[test]
