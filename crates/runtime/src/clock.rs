@@ -19,7 +19,12 @@ struct Clock {
     interval: u64,
 }
 
-static CLOCK: Held<Clock> = Held::new(Clock { now: 0, epoch: 0, timer: NEVER, interval: 0 });
+static CLOCK: Held<Clock> = Held::new(Clock {
+    now: 0,
+    epoch: 0,
+    timer: NEVER,
+    interval: 0,
+});
 
 /// Sets the real-time clock at start.
 pub fn start(epoch: u64) {
@@ -64,7 +69,11 @@ pub unsafe fn nanoseconds(time: *const timespec) -> Option<u64> {
     if !(0..1_000_000_000).contains(&rest) {
         return None;
     }
-    Some((seconds.max(0) as u64).saturating_mul(1_000_000_000).saturating_add(rest as u64))
+    Some(
+        (seconds.max(0) as u64)
+            .saturating_mul(1_000_000_000)
+            .saturating_add(rest as u64),
+    )
 }
 
 /// Deadline on the virtual clock of an absolute time on a clock.
@@ -93,14 +102,21 @@ pub fn after(nanoseconds: u64) -> u64 {
 
 /// Nanoseconds as a `timespec`.
 pub fn timespec(nanoseconds: u64) -> timespec {
-    timespec { tv_sec: (nanoseconds / 1_000_000_000) as i64, tv_nsec: (nanoseconds % 1_000_000_000) as i64 }
+    timespec {
+        tv_sec: (nanoseconds / 1_000_000_000) as i64,
+        tv_nsec: (nanoseconds % 1_000_000_000) as i64,
+    }
 }
 
 /// Sets the interval timer of real time; returns what was left and the interval before.
 pub fn set_timer(first: u64, interval: u64) -> (u64, u64) {
     let old = timer();
     let clock = CLOCK.get();
-    clock.timer = if first == 0 { NEVER } else { clock.now.saturating_add(first) };
+    clock.timer = if first == 0 {
+        NEVER
+    } else {
+        clock.now.saturating_add(first)
+    };
     clock.interval = interval;
     old
 }
@@ -108,7 +124,11 @@ pub fn set_timer(first: u64, interval: u64) -> (u64, u64) {
 /// What is left on the interval timer, and its interval.
 pub fn timer() -> (u64, u64) {
     let clock = CLOCK.get();
-    let left = if clock.timer == NEVER { 0 } else { clock.timer.saturating_sub(clock.now).max(1_000) };
+    let left = if clock.timer == NEVER {
+        0
+    } else {
+        clock.timer.saturating_sub(clock.now).max(1_000)
+    };
     (left, clock.interval)
 }
 
@@ -123,6 +143,10 @@ pub fn timer_fired() -> bool {
     if clock.timer > clock.now {
         return false;
     }
-    clock.timer = if clock.interval == 0 { NEVER } else { clock.now.saturating_add(clock.interval) };
+    clock.timer = if clock.interval == 0 {
+        NEVER
+    } else {
+        clock.now.saturating_add(clock.interval)
+    };
     true
 }

@@ -34,10 +34,18 @@ pub fn poll(timeout: u64) {
     if timeout == 0 && polled.is_empty() {
         return;
     }
-    polled.push(libc::pollfd { fd: crate::signals::event_descriptor(), events: libc::POLLIN, revents: 0 });
+    polled.push(libc::pollfd {
+        fd: crate::signals::event_descriptor(),
+        events: libc::POLLIN,
+        revents: 0,
+    });
     let wait = if retry { timeout.min(RETRY) } else { timeout };
     let time = crate::clock::timespec(wait);
-    let time = if wait == NEVER { core::ptr::null() } else { &raw const time };
+    let time = if wait == NEVER {
+        core::ptr::null()
+    } else {
+        &raw const time
+    };
     // SAFETY: the kernel reads and writes our array.
     unsafe { sys!(libc::SYS_ppoll, polled.as_mut_ptr(), polled.len(), time, 0usize, 8usize) };
     if polled.last().is_some_and(|event| event.revents != 0) {
@@ -46,7 +54,11 @@ pub fn poll(timeout: u64) {
     let mut rest = polled.iter();
     for thread in scheduler().threads.iter() {
         if matches!(thread.wait, Wait::Descriptors | Wait::SignalSet(_)) {
-            let ready = rest.by_ref().take(thread.descriptors.len()).filter(|p| p.revents != 0).count();
+            let ready = rest
+                .by_ref()
+                .take(thread.descriptors.len())
+                .filter(|p| p.revents != 0)
+                .count();
             thread.ready |= ready > 0;
         }
     }
@@ -119,15 +131,30 @@ pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
 
 /// `SO_RCVTIMEO` or `SO_SNDTIMEO` as a deadline.
 fn socket_deadline(fd: i32, events: i16) -> u64 {
-    let option = if events == libc::POLLIN { libc::SO_RCVTIMEO } else { libc::SO_SNDTIMEO };
+    let option = if events == libc::POLLIN {
+        libc::SO_RCVTIMEO
+    } else {
+        libc::SO_SNDTIMEO
+    };
     let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
     let mut len = size_of::<libc::timeval>() as u32;
     // SAFETY: the kernel fills the buffer, or fails for what is no socket.
     let status = unsafe {
-        sys!(libc::SYS_getsockopt, fd, libc::SOL_SOCKET, option, &raw mut time, &raw mut len)
+        sys!(
+            libc::SYS_getsockopt,
+            fd,
+            libc::SOL_SOCKET,
+            option,
+            &raw mut time,
+            &raw mut len
+        )
     };
     let span = time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
-    if status < 0 || span == 0 { NEVER } else { crate::clock::after(span) }
+    if status < 0 || span == 0 {
+        NEVER
+    } else {
+        crate::clock::after(span)
+    }
 }
 
 /// Key of the happens-before edges through a descriptor, if it carries any: a pipe's own; one for all

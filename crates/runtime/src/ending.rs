@@ -14,8 +14,15 @@ use deadheat_model::ThreadId;
 use deadheat_wire::record::{EndKind, Ended, Record};
 
 /// Signals that tell of a crash.
-const CRASHES: [i32; 7] =
-    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT, libc::SIGTRAP, libc::SIGSYS];
+const CRASHES: [i32; 7] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGABRT,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+];
 /// Size of the stack that crash handlers run on.
 const ALTERNATE: usize = 64 << 10;
 
@@ -54,7 +61,11 @@ extern "C" fn exited(status: i32, _: *mut c_void) {
 /// Gives this thread a stack for crash handlers, so that a stack overflow is seen too.
 pub fn alternate_stack() {
     let stack = Vec::<u8>::with_capacity(ALTERNATE).leak().as_mut_ptr();
-    let stack = libc::stack_t { ss_sp: stack.cast(), ss_flags: 0, ss_size: ALTERNATE };
+    let stack = libc::stack_t {
+        ss_sp: stack.cast(),
+        ss_flags: 0,
+        ss_size: ALTERNATE,
+    };
     // SAFETY: memory that lives as long as the process.
     unsafe { sys!(libc::SYS_sigaltstack, &raw const stack, 0usize) };
 }
@@ -66,7 +77,11 @@ pub fn is_crash(signal: i32) -> bool {
 
 /// Puts our crash handler in place of the default.
 pub fn restore(signal: i32) {
-    set_handler(signal, crashed as *const () as usize, libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER);
+    set_handler(
+        signal,
+        crashed as *const () as usize,
+        libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER,
+    );
 }
 
 /// Whether this is our crash handler.
@@ -93,7 +108,11 @@ extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, context: *const
         let registers = &(*context).uc_mcontext.gregs;
         let kernel_made = (*info).si_code > 0;
         let fault = (faults && kernel_made).then(|| (*info).si_addr() as u64);
-        (registers[libc::REG_RIP as usize] as u64, registers[libc::REG_RBP as usize] as u64, fault)
+        (
+            registers[libc::REG_RIP as usize] as u64,
+            registers[libc::REG_RBP as usize] as u64,
+            fault,
+        )
     };
     if !ENDED.load(Relaxed) {
         // SAFETY: null or our own record.
@@ -113,7 +132,13 @@ pub fn die(signal: i32) -> ! {
     let set = 1u64 << (signal - 1);
     // SAFETY: unblocks and raises.
     unsafe {
-        sys!(libc::SYS_rt_sigprocmask, libc::SIG_UNBLOCK, &raw const set, 0usize, 8usize);
+        sys!(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_UNBLOCK,
+            &raw const set,
+            0usize,
+            8usize
+        );
         sys!(libc::SYS_tgkill, getpid(), crate::sys::gettid(), signal);
     }
     crate::sys::exit_group(128 + signal)

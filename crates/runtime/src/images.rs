@@ -39,7 +39,10 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
         let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
         let imports = dynamic.map(|h| imports(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
-        (*(images as *mut Vec<Image>)).push(Image { name, imports: imports.unwrap_or_default() });
+        (*(images as *mut Vec<Image>)).push(Image {
+            name,
+            imports: imports.unwrap_or_default(),
+        });
     }
     0
 }
@@ -74,7 +77,9 @@ unsafe fn imports(base: Elf64_Addr, mut entry: *const [u64; 2]) -> Vec<&'static 
         let table = core::slice::from_raw_parts(symbols as *const Elf64_Sym, count as usize);
         let undefined = table.iter().filter(|s| s.st_shndx == 0 && s.st_name != 0);
         undefined
-            .filter_map(|s| core::str::from_utf8(c_string((strings + u64::from(s.st_name)) as *const libc::c_char)).ok())
+            .filter_map(|s| {
+                core::str::from_utf8(c_string((strings + u64::from(s.st_name)) as *const libc::c_char)).ok()
+            })
             .collect()
     }
 }

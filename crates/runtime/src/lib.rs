@@ -18,7 +18,10 @@
 //! exceptions and cancellation may cross the frames of interposers, so these hold nothing that needs
 //! dropping across such a call.
 #![no_std]
+// Interposed functions are as safe as the C library's of the same name: that is their contract.
 #![allow(clippy::missing_safety_doc)]
+// Macros bring their own unsafe blocks, also where they are used inside one.
+#![allow(unused_unsafe)]
 
 extern crate alloc;
 

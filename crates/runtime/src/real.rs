@@ -29,7 +29,10 @@ pub fn find(name: &core::ffi::CStr) -> usize {
 pub fn resolve(name: &core::ffi::CStr) -> usize {
     let address = find(name);
     if address == 0 {
-        crate::sys::say(&alloc::format!("deadheat: the C library has no function {}", name.to_string_lossy()));
+        crate::sys::say(&alloc::format!(
+            "deadheat: the C library has no function {}",
+            name.to_string_lossy()
+        ));
         crate::sys::exit_group(70);
     }
     address

@@ -26,7 +26,11 @@ pub struct Handler {
     pub flags: i32,
 }
 
-const DEFAULT: Handler = Handler { address: libc::SIG_DFL, mask: 0, flags: 0 };
+const DEFAULT: Handler = Handler {
+    address: libc::SIG_DFL,
+    mask: 0,
+    flags: 0,
+};
 
 struct Signals {
     handlers: [Handler; 65],
@@ -36,8 +40,12 @@ struct Signals {
     installed: bool,
 }
 
-static SIGNALS: Held<Signals> =
-    Held::new(Signals { handlers: [DEFAULT; 65], infos: [[0; 16]; 65], process: 0, installed: false });
+static SIGNALS: Held<Signals> = Held::new(Signals {
+    handlers: [DEFAULT; 65],
+    infos: [[0; 16]; 65],
+    process: 0,
+    installed: false,
+});
 /// Came from the kernel, not yet looked at.
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 static EVENT: AtomicI32 = AtomicI32::new(-1);
@@ -58,7 +66,10 @@ fn open_event() {
     unsafe {
         let flags = libc::EFD_NONBLOCK | libc::EFD_CLOEXEC;
         let fd = sys!(libc::SYS_eventfd2, 0i32, flags) as i32;
-        let mut limit = libc::rlimit { rlim_cur: 256, rlim_max: 256 };
+        let mut limit = libc::rlimit {
+            rlim_cur: 256,
+            rlim_max: 256,
+        };
         sys!(libc::SYS_prlimit64, 0i32, libc::RLIMIT_NOFILE, 0usize, &raw mut limit);
         let wanted = limit.rlim_cur.min(1024).saturating_sub(16);
         let high = sys!(libc::SYS_fcntl, fd, libc::F_DUPFD_CLOEXEC, wanted) as i32;
@@ -189,9 +200,16 @@ pub fn install(signal: i32, new: Handler) -> i32 {
     // SAFETY: a valid action; zeroed masks are empty.
     let result = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = if caught { recorder as *const () as usize } else { new.address };
-        action.sa_flags =
-            if caught { libc::SA_SIGINFO | libc::SA_RESTART | new.flags & quiet } else { new.flags & !libc::SA_ONSTACK };
+        action.sa_sigaction = if caught {
+            recorder as *const () as usize
+        } else {
+            new.address
+        };
+        action.sa_flags = if caught {
+            libc::SA_SIGINFO | libc::SA_RESTART | new.flags & quiet
+        } else {
+            new.flags & !libc::SA_ONSTACK
+        };
         let set = real!(sigaction: fn(i32, *const libc::sigaction, *mut libc::sigaction) -> i32);
         set(signal, &action, core::ptr::null_mut())
     };
@@ -208,7 +226,15 @@ pub fn set_mask(t: &mut Thread, mask: u64) -> u64 {
     let old = t.mask;
     t.mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
     // SAFETY: eight bytes of mask.
-    unsafe { sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, &raw const t.mask, 0usize, 8usize) };
+    unsafe {
+        sys!(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_SETMASK,
+            &raw const t.mask,
+            0usize,
+            8usize
+        )
+    };
     collect();
     deliver(t);
     old
@@ -242,7 +268,11 @@ fn run(t: &mut Thread, signal: i32) {
         install(signal, DEFAULT);
     }
     t.handler_flags = handler.flags;
-    let own = if handler.flags & libc::SA_NODEFER == 0 { bit(signal) } else { 0 };
+    let own = if handler.flags & libc::SA_NODEFER == 0 {
+        bit(signal)
+    } else {
+        0
+    };
     let (mask, wait, deadline, frame): (u64, Wait, u64, Frame) = (t.mask, t.wait, t.deadline, t.frame);
     let (outcome, next, error) = (t.outcome, t.next, errno());
     t.mask |= handler.mask | own;

@@ -37,7 +37,9 @@ static BEFORE_ALL: unsafe extern "C" fn(c_int, *const *const c_char, *const *con
 
 unsafe extern "C" fn before_all(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
     // SAFETY: the loader's environment.
-    let Some(path) = (unsafe { variable(environment, plan::PLAN_VARIABLE) }) else { return };
+    let Some(path) = (unsafe { variable(environment, plan::PLAN_VARIABLE) }) else {
+        return;
+    };
     let plan = match read(path).as_deref().map(Plan::decode) {
         Some(Ok(plan)) => plan,
         Some(Err(error)) => refuse(&format!("the plan is unusable: {error:?}")),
@@ -134,8 +136,16 @@ fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
     };
     let kind = match &plan.policy {
         Policy::Fifo => Kind::Fifo { quantum: 0 },
-        Policy::Random { seed, switch } => Kind::Random { seed: *seed, switch: *switch },
-        Policy::RaceDirected { seed, switch, postponements, flip } => Kind::RaceDirected(Parameters {
+        Policy::Random { seed, switch } => Kind::Random {
+            seed: *seed,
+            switch: *switch,
+        },
+        Policy::RaceDirected {
+            seed,
+            switch,
+            postponements,
+            flip,
+        } => Kind::RaceDirected(Parameters {
             seed: *seed,
             switch: *switch,
             postponements: *postponements,
@@ -143,7 +153,14 @@ fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
             flip: *flip,
         }),
         Policy::Replay { switches } => Kind::Replay {
-            turns: switches.iter().map(|s| Turn { step: s.step, thread: s.to, timeout: s.timeout }).collect(),
+            turns: switches
+                .iter()
+                .map(|s| Turn {
+                    step: s.step,
+                    thread: s.to,
+                    timeout: s.timeout,
+                })
+                .collect(),
         },
     };
     let quantum = matches!(kind, Kind::Fifo { .. }).then_some(plan.quantum);
@@ -152,8 +169,21 @@ fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
 
 /// Libraries whose synchronisation goes through what we interpose, or that have none worth seeing.
 const BENIGN: [&str; 16] = [
-    "libc.so", "libm.so", "ld-linux", "libpthread.so", "libdl.so", "librt.so", "libgcc_s.so", "libstdc++.so",
-    "libatomic.so", "linux-vdso.so", "libutil.so", "libresolv.so", "libc++.so", "libc++abi.so", "libunwind.so",
+    "libc.so",
+    "libm.so",
+    "ld-linux",
+    "libpthread.so",
+    "libdl.so",
+    "librt.so",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libatomic.so",
+    "linux-vdso.so",
+    "libutil.so",
+    "libresolv.so",
+    "libc++.so",
+    "libc++abi.so",
+    "libunwind.so",
     "libnss_",
 ];
 
@@ -190,7 +220,9 @@ pub fn self_check(images: &[images::Image]) {
 
 /// Whether a name is the C library's, not one of the program's own that begins alike.
 fn is_libc(name: &str) -> bool {
-    let Ok(name) = alloc::ffi::CString::new(name) else { return false };
+    let Ok(name) = alloc::ffi::CString::new(name) else {
+        return false;
+    };
     let address = crate::real::find(&name);
     let mut info = core::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: the loader fills the structure; zeroed it is valid, and its names are C strings or null.
@@ -198,7 +230,11 @@ fn is_libc(name: &str) -> bool {
         libc::dladdr(address as *const core::ffi::c_void, info.as_mut_ptr());
         c_string(info.assume_init().dli_fname)
     };
-    address != 0 && file.rsplit(|b| *b == b'/').next().is_some_and(|f| f.starts_with(b"libc.so"))
+    address != 0
+        && file
+            .rsplit(|b| *b == b'/')
+            .next()
+            .is_some_and(|f| f.starts_with(b"libc.so"))
 }
 
 fn unmodelled(call: &str, why: &str) -> ! {

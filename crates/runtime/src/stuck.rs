@@ -21,7 +21,10 @@ pub fn deadlock() -> ! {
 
 /// So many yields in a row brought nothing.
 pub fn hang(yields: u64) -> ! {
-    crate::report::write(&Record::Hang(Hang { threads: waiting(), yields }));
+    crate::report::write(&Record::Hang(Hang {
+        threads: waiting(),
+        yields,
+    }));
     ending::finish(EndKind::Hang, None);
     crate::sys::exit_group(STUCK)
 }
@@ -54,7 +57,11 @@ pub fn stack(t: &Thread) -> Vec<u64> {
 
 /// The locks that a thread holds.
 pub fn held(t: &Thread) -> Vec<Held> {
-    let record = |&(kind, address, mode): &_| Held { kind, object: crate::observe::object(address), mode };
+    let record = |&(kind, address, mode): &_| Held {
+        kind,
+        object: crate::observe::object(address),
+        mode,
+    };
     t.locks.iter().map(record).collect()
 }
 
@@ -69,7 +76,9 @@ fn holder(wait: Wait) -> Option<ThreadId> {
         }
         Wait::Lock(..) | Wait::ReadLock(_) | Wait::WriteLock(_) | Wait::Once(_) => {
             let mut threads = scheduler().threads.iter();
-            threads.find(|t| t.locks.iter().any(|l| l.1 == wait.address())).map(|t| t.id)
+            threads
+                .find(|t| t.locks.iter().any(|l| l.1 == wait.address()))
+                .map(|t| t.id)
         }
         _ => None,
     }

@@ -104,7 +104,11 @@ pub struct Threads {
 impl Threads {
     /// No threads.
     pub const fn new() -> Threads {
-        Threads { all: Vec::new(), live: Vec::new(), by_pthread: HashMap::with_hasher(FixedState) }
+        Threads {
+            all: Vec::new(),
+            live: Vec::new(),
+            by_pthread: HashMap::with_hasher(FixedState),
+        }
     }
 
     /// Makes the record of a new thread.

@@ -103,12 +103,18 @@ impl Wait {
     /// Whether a cancellation request ends this wait.
     pub fn cancellable(self) -> bool {
         use Wait::*;
-        matches!(self, Condition(_) | Sleep | Descriptors | Semaphore(_) | Join(_) | Signal | Retry | SignalSet(_))
+        matches!(
+            self,
+            Condition(_) | Sleep | Descriptors | Semaphore(_) | Join(_) | Signal | Retry | SignalSet(_)
+        )
     }
 
     /// Whether the world outside the process may end this wait.
     pub fn external(self) -> bool {
-        matches!(self, Wait::Descriptors | Wait::Retry | Wait::Signal | Wait::SignalSet(_))
+        matches!(
+            self,
+            Wait::Descriptors | Wait::Retry | Wait::Signal | Wait::SignalSet(_)
+        )
     }
 
     /// The record's word for it.

@@ -24,20 +24,33 @@ pub unsafe extern "C" fn __assert_fail(
     if let Some(t) = token::me() {
         t.frame = frame!();
         // SAFETY: the C strings that the macro passes.
-        let message =
-            unsafe { format!("{}:{line}: {}: Assertion `{}' failed.", text(file), text(function), text(expression)) };
+        let message = unsafe {
+            format!(
+                "{}:{line}: {}: Assertion `{}' failed.",
+                text(file),
+                text(function),
+                text(expression)
+            )
+        };
         ending::failed_assertion(message);
         exits::aborts(t);
     }
     // SAFETY: does not return.
     unsafe {
-        real!(__assert_fail: fn(*const c_char, *const c_char, c_uint, *const c_char) -> ())(expression, file, line, function)
+        real!(__assert_fail: fn(*const c_char, *const c_char, c_uint, *const c_char) -> ())(
+            expression, file, line, function,
+        )
     }
 }
 
 /// `assert_perror` failed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn __assert_perror_fail(error: c_int, file: *const c_char, line: c_uint, function: *const c_char) {
+pub unsafe extern "C" fn __assert_perror_fail(
+    error: c_int,
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+) {
     if let Some(t) = token::me() {
         t.frame = frame!();
         // SAFETY: the C strings that the macro passes.

@@ -19,11 +19,20 @@ fn until(t: &mut Thread, pid: pid_t, attempt: impl Fn() -> Option<isize>) -> c_i
             return c_result(result) as c_int;
         }
         // SAFETY: plain calls.
-        let fd = if pid > 0 { unsafe { sys!(libc::SYS_pidfd_open, pid, 0i32) as c_int } } else { -1 };
+        let fd = if pid > 0 {
+            // SAFETY: a plain call.
+            unsafe { sys!(libc::SYS_pidfd_open, pid, 0i32) as c_int }
+        } else {
+            -1
+        };
         t.descriptors.clear();
         let mut for_what = Wait::Retry;
         if fd >= 0 {
-            t.descriptors.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+            t.descriptors.push(libc::pollfd {
+                fd,
+                events: libc::POLLIN,
+                revents: 0,
+            });
             for_what = Wait::Descriptors;
         }
         let outcome = token::wait(t, for_what, Operation::External, NEVER);
@@ -44,7 +53,11 @@ unsafe fn wait_for(t: &mut Thread, pid: pid_t, status: *mut c_int, options: c_in
         let result = unsafe { sys!(libc::SYS_wait4, pid, status, options | libc::WNOHANG, usage) };
         (result != 0 || options & libc::WNOHANG != 0).then_some(result)
     };
-    let child = if options & (libc::WUNTRACED | libc::WCONTINUED) == 0 { pid } else { 0 };
+    let child = if options & (libc::WUNTRACED | libc::WCONTINUED) == 0 {
+        pid
+    } else {
+        0
+    };
     until(t, child, attempt)
 }
 

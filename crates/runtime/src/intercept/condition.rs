@@ -20,7 +20,11 @@ const SIZE: u64 = 48;
 unsafe fn clock_of(c: u64) -> c_int {
     // SAFETY: a live condition variable.
     let monotonic = unsafe { word(c + FLAGS) }.load(Relaxed) & MONOTONIC != 0;
-    if monotonic { libc::CLOCK_MONOTONIC } else { libc::CLOCK_REALTIME }
+    if monotonic {
+        libc::CLOCK_MONOTONIC
+    } else {
+        libc::CLOCK_REALTIME
+    }
 }
 
 /// Waits on `c` with `m` given back meanwhile.

@@ -34,7 +34,10 @@ unsafe fn hide_plan(mut environment: Strings) {
     unsafe {
         while !environment.is_null() && !(*environment).is_null() {
             let text = crate::bytes::c_string(*environment);
-            if text.strip_prefix(PLAN_VARIABLE.as_bytes()).is_some_and(|rest| rest.starts_with(b"=")) {
+            if text
+                .strip_prefix(PLAN_VARIABLE.as_bytes())
+                .is_some_and(|rest| rest.starts_with(b"="))
+            {
                 *(*environment).cast_mut() = b'_' as c_char;
             }
             environment = environment.add(1);
@@ -44,22 +47,27 @@ unsafe fn hide_plan(mut environment: Strings) {
 
 interpose! {
     fn execve(t; path: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+        // SAFETY: the caller's arguments, here and below.
         replace(t, environment, || unsafe {
             real!(execve: fn(*const c_char, Strings, Strings) -> c_int)(path, arguments, environment)
         })
     }
     fn execv(t; path: *const c_char, arguments: Strings) -> c_int {
+        // SAFETY: the caller's arguments.
         replace(t, environ, || unsafe { real!(execv: fn(*const c_char, Strings) -> c_int)(path, arguments) })
     }
     fn execvp(t; file: *const c_char, arguments: Strings) -> c_int {
+        // SAFETY: the caller's arguments.
         replace(t, environ, || unsafe { real!(execvp: fn(*const c_char, Strings) -> c_int)(file, arguments) })
     }
     fn execvpe(t; file: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+        // SAFETY: the caller's arguments, here and below.
         replace(t, environment, || unsafe {
             real!(execvpe: fn(*const c_char, Strings, Strings) -> c_int)(file, arguments, environment)
         })
     }
     fn fexecve(t; fd: c_int, arguments: Strings, environment: Strings) -> c_int {
+        // SAFETY: the caller's arguments, here and below.
         replace(t, environment, || unsafe {
             real!(fexecve: fn(c_int, Strings, Strings) -> c_int)(fd, arguments, environment)
         })
@@ -71,7 +79,11 @@ unsafe fn collect(registers: Strings, stack: Strings) -> (Vec<*const c_char>, *c
     const IN_REGISTERS: usize = 5;
     // SAFETY: the forwarder saved five registers; the rest is on the caller's stack.
     let argument = |at: usize| unsafe {
-        if at < IN_REGISTERS { *registers.add(at) } else { *stack.add(at - IN_REGISTERS) }
+        if at < IN_REGISTERS {
+            *registers.add(at)
+        } else {
+            *stack.add(at - IN_REGISTERS)
+        }
     };
     let mut list = Vec::new();
     while !argument(list.len()).is_null() {

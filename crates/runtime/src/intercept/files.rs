@@ -18,7 +18,10 @@ static RANDOM: Held<[u64; WORDS]> = Held::new([0; WORDS]);
 
 /// Whether a descriptor is a random device's.
 pub fn is_random(fd: c_int) -> bool {
-    RANDOM.get().get(fd as usize / 64).is_some_and(|w| w >> (fd % 64) & 1 != 0)
+    RANDOM
+        .get()
+        .get(fd as usize / 64)
+        .is_some_and(|w| w >> (fd % 64) & 1 != 0)
 }
 
 fn note(fd: c_int, random: bool) {
@@ -52,13 +55,19 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
         loop {
             let fd = call(flags | libc::O_NONBLOCK);
             if fd >= 0 {
-                sys!(libc::SYS_fcntl, fd, libc::F_SETFL, flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC));
+                sys!(
+                    libc::SYS_fcntl,
+                    fd,
+                    libc::F_SETFL,
+                    flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC)
+                );
                 return fd as c_int;
             }
             if fd != -(libc::ENXIO as isize) {
                 return c_result(fd) as c_int;
             }
-            if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted && !crate::signals::restarts(t) {
+            if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted && !crate::signals::restarts(t)
+            {
                 return fail(libc::EINTR);
             }
         }

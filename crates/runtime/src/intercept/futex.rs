@@ -28,7 +28,11 @@ struct Call {
 
 fn bits(call: &Call) -> u32 {
     let command = call.operation & libc::FUTEX_CMD_MASK;
-    if matches!(command, libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET) { call.third } else { ALL }
+    if matches!(command, libc::FUTEX_WAIT_BITSET | libc::FUTEX_WAKE_BITSET) {
+        call.third
+    } else {
+        ALL
+    }
 }
 
 unsafe fn futex_wait(t: &mut Thread, call: &Call) -> c_int {
@@ -43,11 +47,20 @@ unsafe fn futex_wait(t: &mut Thread, call: &Call) -> c_int {
         } else if call.operation & libc::FUTEX_CMD_MASK == libc::FUTEX_WAIT {
             clock::relative(time)
         } else {
-            clock::absolute(time, if realtime { libc::CLOCK_REALTIME } else { libc::CLOCK_MONOTONIC })
+            clock::absolute(
+                time,
+                if realtime {
+                    libc::CLOCK_REALTIME
+                } else {
+                    libc::CLOCK_MONOTONIC
+                },
+            )
         };
         (deadline, word(call.address).load(Relaxed) as u32)
     };
-    let Some(deadline) = deadline else { return fail(libc::EINVAL) };
+    let Some(deadline) = deadline else {
+        return fail(libc::EINVAL);
+    };
     if value != call.value {
         return fail(libc::EAGAIN);
     }
@@ -77,7 +90,9 @@ fn futex_wake(address: u64, count: u32, mask: u32) -> c_int {
 fn requeue(from: u64, to: u64, count: u32) -> c_int {
     let mut moved = 0;
     while moved < count {
-        let Some(waiter) = first_waiting(|t| matches!(t.wait, Wait::Futex(a, _) if a == from)) else { break };
+        let Some(waiter) = first_waiting(|t| matches!(t.wait, Wait::Futex(a, _) if a == from)) else {
+            break;
+        };
         if let Wait::Futex(_, bits) = waiter.wait {
             waiter.wait = Wait::Futex(to, bits);
         }
@@ -139,7 +154,12 @@ unsafe fn futex(t: &mut Thread, call: &Call) -> Option<c_int> {
             // SAFETY: the caller's word.
             let also = unsafe { wake_operation(call.second, call.third) };
             let first = futex_wake(call.address, call.value, ALL);
-            first + if also { futex_wake(call.second, call.fourth as u32, ALL) } else { 0 }
+            first
+                + if also {
+                    futex_wake(call.second, call.fourth as u32, ALL)
+                } else {
+                    0
+                }
         }
         _ => {
             super::not_modelled("futex operation");
@@ -152,15 +172,7 @@ unsafe fn futex(t: &mut Thread, call: &Call) -> Option<c_int> {
 
 /// Any system call.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn syscall(
-    number: usize,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-    f: usize,
-) -> isize {
+pub unsafe extern "C" fn syscall(number: usize, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> isize {
     if let Some(t) = me() {
         t.frame = frame!();
         match number as i64 {

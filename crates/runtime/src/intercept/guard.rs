@@ -70,7 +70,11 @@ pub unsafe extern "C" fn __cxa_guard_acquire(guard: Guard) -> c_int {
 pub unsafe extern "C" fn __cxa_guard_release(guard: Guard) {
     static REAL: AtomicUsize = AtomicUsize::new(0);
     let t = me();
-    let found = if t.is_none() { real_guard(&REAL, c"__cxa_guard_release") } else { 0 };
+    let found = if t.is_none() {
+        real_guard(&REAL, c"__cxa_guard_release")
+    } else {
+        0
+    };
     if found != 0 {
         // SAFETY: the function of this name.
         return unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(Guard)>(found)(guard) };
@@ -92,7 +96,11 @@ pub unsafe extern "C" fn __cxa_guard_release(guard: Guard) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __cxa_guard_abort(guard: Guard) {
     static REAL: AtomicUsize = AtomicUsize::new(0);
-    let found = if me().is_none() { real_guard(&REAL, c"__cxa_guard_abort") } else { 0 };
+    let found = if me().is_none() {
+        real_guard(&REAL, c"__cxa_guard_abort")
+    } else {
+        0
+    };
     if found != 0 {
         // SAFETY: the function of this name.
         return unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(Guard)>(found)(guard) };

@@ -90,8 +90,11 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
     if too_early() {
         return early(count.saturating_mul(size).min(EARLY));
     }
-    // SAFETY: the real function.
-    told!(unsafe { real!(calloc: fn(usize, usize) -> *mut c_void)(count, size) }, count * size)
+    told!(
+        // SAFETY: the real function.
+        unsafe { real!(calloc: fn(usize, usize) -> *mut c_void)(count, size) },
+        count * size
+    )
 }
 
 /// Gives a block back.
@@ -170,15 +173,21 @@ pub unsafe extern "C" fn posix_memalign(result: *mut *mut c_void, alignment: usi
 /// Allocates aligned memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn aligned_alloc(alignment: usize, size: usize) -> *mut c_void {
-    // SAFETY: the real function.
-    told!(unsafe { real!(aligned_alloc: fn(usize, usize) -> *mut c_void)(alignment, size) }, size)
+    told!(
+        // SAFETY: the real function.
+        unsafe { real!(aligned_alloc: fn(usize, usize) -> *mut c_void)(alignment, size) },
+        size
+    )
 }
 
 /// Allocates aligned memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void {
-    // SAFETY: the real function.
-    told!(unsafe { real!(memalign: fn(usize, usize) -> *mut c_void)(alignment, size) }, size)
+    told!(
+        // SAFETY: the real function.
+        unsafe { real!(memalign: fn(usize, usize) -> *mut c_void)(alignment, size) },
+        size
+    )
 }
 
 /// Allocates page-aligned memory.

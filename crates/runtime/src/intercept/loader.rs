@@ -22,7 +22,12 @@ fn inside<R>(t: &mut Thread, call: impl FnOnce() -> R) -> R {
     point(Operation::External);
     let nested = OWNER.load(Relaxed) == t.id.0;
     while !nested && BUSY.load(Relaxed) != 0 {
-        wait(t, Wait::Lock(ObjectKind::SpinLock, &raw const BUSY as u64), Operation::External, NEVER);
+        wait(
+            t,
+            Wait::Lock(ObjectKind::SpinLock, &raw const BUSY as u64),
+            Operation::External,
+            NEVER,
+        );
     }
     BUSY.fetch_add(1, Relaxed);
     OWNER.store(t.id.0, Relaxed);
@@ -43,13 +48,16 @@ fn rescan() {
     let opaque = start::opaque(&images);
     if !opaque.is_empty() {
         let names = opaque.join(", ");
-        report::write(&Record::Notice(Notice::Text(format!("libraries without sites: {names}"))));
+        report::write(&Record::Notice(Notice::Text(format!(
+            "libraries without sites: {names}"
+        ))));
     }
     token::progress();
 }
 
 interpose! {
     fn dlopen(t; file: *const c_char, flags: c_int) -> *mut c_void {
+        // SAFETY: the caller's arguments.
         let handle = inside(t, || unsafe { real!(dlopen: fn(*const c_char, c_int) -> *mut c_void)(file, flags) });
         if !handle.is_null() && !file.is_null() {
             rescan();
@@ -57,6 +65,7 @@ interpose! {
         handle
     }
     fn dlclose(t; handle: *mut c_void) -> c_int {
+        // SAFETY: the caller's handle.
         inside(t, || unsafe { real!(dlclose: fn(*mut c_void) -> c_int)(handle) })
     }
 }

@@ -12,19 +12,35 @@ use deadheat_model::Operation;
 use libc::{c_int, c_uint, timespec};
 
 /// Waits for the queue, then makes the call, which has no time to wait itself.
-fn until(t: &mut Thread, queue: c_int, events: i16, time: *const timespec, call: impl Fn(*const timespec) -> isize) -> isize {
+fn until(
+    t: &mut Thread,
+    queue: c_int,
+    events: i16,
+    time: *const timespec,
+    call: impl Fn(*const timespec) -> isize,
+) -> isize {
     point(Operation::External);
     super::cancel::test(t);
     let past = clock::timespec(0);
     // SAFETY: the caller's time.
-    let deadline = if time.is_null() { Some(NEVER) } else { unsafe { clock::absolute(time, libc::CLOCK_REALTIME) } };
-    let Some(deadline) = deadline else { return fail(libc::EINVAL) as isize };
+    let deadline = if time.is_null() {
+        Some(NEVER)
+    } else {
+        unsafe { clock::absolute(time, libc::CLOCK_REALTIME) }
+    };
+    let Some(deadline) = deadline else {
+        return fail(libc::EINVAL) as isize;
+    };
     while !ready(queue, events) {
         if crate::descriptors::nonblocking(queue) {
             break;
         }
         t.descriptors.clear();
-        t.descriptors.push(libc::pollfd { fd: queue, events, revents: 0 });
+        t.descriptors.push(libc::pollfd {
+            fd: queue,
+            events,
+            revents: 0,
+        });
         match wait(t, Wait::Descriptors, Operation::External, deadline) {
             Outcome::TimedOut => return fail(libc::ETIMEDOUT) as isize,
             Outcome::Interrupted if !crate::signals::restarts(t) => return fail(libc::EINTR) as isize,

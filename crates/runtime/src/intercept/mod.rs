@@ -30,8 +30,8 @@ mod heap;
 mod loader;
 mod maps;
 mod masks;
-mod poll;
 mod message_queues;
+mod poll;
 mod read_write;
 mod signal_calls;
 mod signal_waits;
@@ -85,7 +85,12 @@ pub fn frame_at(base: u64, top: u64) -> Frame {
         return Frame::default();
     }
     // SAFETY: the saved frame pointer and return address of a frame on our own stack.
-    unsafe { Frame { frame: *(base as *const u64), pc: *((base + 8) as *const u64) } }
+    unsafe {
+        Frame {
+            frame: *(base as *const u64),
+            pc: *((base + 8) as *const u64),
+        }
+    }
 }
 
 /// Names of all interposed functions and exported entries, as the build makes them global.
@@ -93,17 +98,51 @@ const EXPORTS: &str = include_str!("../../exports.txt");
 
 /// Functions of the synchronising families that need no model.
 const HARMLESS: &[&str] = &[
-    "pthread_self", "pthread_equal", "pthread_key_create", "pthread_key_delete", "pthread_getspecific",
-    "pthread_setspecific", "pthread_getattr_np", "pthread_setname_np", "pthread_getname_np",
-    "pthread_setaffinity_np", "pthread_getaffinity_np", "pthread_setschedparam", "pthread_getschedparam",
-    "pthread_setschedprio", "pthread_getcpuclockid", "pthread_getconcurrency", "pthread_setconcurrency",
-    "pthread_atfork", "pthread_mutex_init", "pthread_mutex_getprioceiling", "pthread_cond_init",
-    "pthread_rwlock_init", "pthread_barrier_init", "pthread_setcancelstate", "pthread_setcanceltype",
-    "pthread_testcancel", "pthread_getattr_default_np", "pthread_setattr_default_np", "sem_init", "sem_open",
-    "sem_close", "sem_unlink", "thrd_current", "thrd_equal", "mtx_init", "cnd_init", "pthread_kill_other_threads_np",
+    "pthread_self",
+    "pthread_equal",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "pthread_getspecific",
+    "pthread_setspecific",
+    "pthread_getattr_np",
+    "pthread_setname_np",
+    "pthread_getname_np",
+    "pthread_setaffinity_np",
+    "pthread_getaffinity_np",
+    "pthread_setschedparam",
+    "pthread_getschedparam",
+    "pthread_setschedprio",
+    "pthread_getcpuclockid",
+    "pthread_getconcurrency",
+    "pthread_setconcurrency",
+    "pthread_atfork",
+    "pthread_mutex_init",
+    "pthread_mutex_getprioceiling",
+    "pthread_cond_init",
+    "pthread_rwlock_init",
+    "pthread_barrier_init",
+    "pthread_setcancelstate",
+    "pthread_setcanceltype",
+    "pthread_testcancel",
+    "pthread_getattr_default_np",
+    "pthread_setattr_default_np",
+    "sem_init",
+    "sem_open",
+    "sem_close",
+    "sem_unlink",
+    "thrd_current",
+    "thrd_equal",
+    "mtx_init",
+    "cnd_init",
+    "pthread_kill_other_threads_np",
 ];
-const HARMLESS_PREFIXES: &[&str] =
-    &["pthread_attr_", "pthread_mutexattr_", "pthread_condattr_", "pthread_rwlockattr_", "pthread_barrierattr_"];
+const HARMLESS_PREFIXES: &[&str] = &[
+    "pthread_attr_",
+    "pthread_mutexattr_",
+    "pthread_condattr_",
+    "pthread_rwlockattr_",
+    "pthread_barrierattr_",
+];
 
 /// Whether a synchronising function is modelled or needs no model.
 pub fn knows(name: &str) -> bool {
@@ -148,6 +187,9 @@ pub fn not_modelled(call: &'static str) {
 /// Records what was let through.
 pub fn notices() {
     for (call, count) in core::mem::take(NOT_MODELLED.get()) {
-        crate::report::write(&Record::Notice(Notice::NotModelled { call: call.to_string(), count }));
+        crate::report::write(&Record::Notice(Notice::NotModelled {
+            call: call.to_string(),
+            count,
+        }));
     }
 }

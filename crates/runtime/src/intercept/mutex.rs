@@ -112,10 +112,10 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, all: bool) -> Result<i32, c_int> {
         }
         released(t, ObjectKind::Mutex, a);
         let mut next = 0;
-        if let Some(at) = t.robust.iter().position(|r| r.0 == a) {
-            if !t.robust.swap_remove(at).1 {
-                next = NOT_RECOVERABLE;
-            }
+        if let Some(at) = t.robust.iter().position(|r| r.0 == a)
+            && !t.robust.swap_remove(at).1
+        {
+            next = NOT_RECOVERABLE;
         }
         word(a + COUNT).store(0, Relaxed);
         word(a + OWNER).store(next, Relaxed);

@@ -49,7 +49,10 @@ pub unsafe fn once(t: &mut Thread, a: u64, routine: extern "C" fn()) -> c_int {
                 }
                 _ => {
                     t.once.push((a, routine));
-                    return real!(pthread_once: fn(*mut c_void, extern "C" fn()) -> c_int)(a as *mut c_void, initialise);
+                    return real!(pthread_once: fn(*mut c_void, extern "C" fn()) -> c_int)(
+                        a as *mut c_void,
+                        initialise,
+                    );
                 }
             }
         }

@@ -15,7 +15,11 @@ const SET_WORDS: usize = 1024 / 64;
 
 /// Deadline of a time-out in milliseconds; negative: none.
 fn milliseconds(timeout: c_int) -> u64 {
-    if timeout < 0 { NEVER } else { clock::after(timeout as u64 * 1_000_000) }
+    if timeout < 0 {
+        NEVER
+    } else {
+        clock::after(timeout as u64 * 1_000_000)
+    }
 }
 
 /// Tries; while nothing is ready, waits for the descriptors that `fill` lists.
@@ -38,7 +42,11 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
         t.descriptors.clear();
         fill(&mut t.descriptors);
         // Without descriptors it is a sleep.
-        let for_what = if t.descriptors.is_empty() && deadline != NEVER { Wait::Sleep } else { Wait::Descriptors };
+        let for_what = if t.descriptors.is_empty() && deadline != NEVER {
+            Wait::Sleep
+        } else {
+            Wait::Descriptors
+        };
         let outcome = wait(t, for_what, Operation::External, deadline);
         super::cancel::test(t);
         match outcome {
@@ -66,10 +74,18 @@ unsafe fn masked(t: &mut Thread, mask: *const u64, call: impl FnOnce(&mut Thread
 unsafe fn poll_until(t: &mut Thread, entries: *mut pollfd, count: u64, deadline: u64) -> c_int {
     // SAFETY: the caller's array.
     let fill = |list: &mut Vec<pollfd>| unsafe {
-        list.extend_from_slice(core::slice::from_raw_parts(entries, if entries.is_null() { 0 } else { count as usize }));
+        list.extend_from_slice(core::slice::from_raw_parts(
+            entries,
+            if entries.is_null() { 0 } else { count as usize },
+        ));
     };
     // SAFETY: the caller's array.
-    until(t, deadline, || unsafe { sys!(libc::SYS_poll, entries, count, 0i32) }, fill)
+    until(
+        t,
+        deadline,
+        || unsafe { sys!(libc::SYS_poll, entries, count, 0i32) },
+        fill,
+    )
 }
 
 /// A copy of a descriptor set, up to the number of descriptors.
@@ -118,7 +134,13 @@ unsafe fn select_until(t: &mut Thread, count: c_int, sets: [*mut u64; 3], deadli
 unsafe fn epoll_until(t: &mut Thread, epoll: c_int, events: *mut epoll_event, room: c_int, deadline: u64) -> c_int {
     // SAFETY: the caller's array.
     let attempt = || unsafe { sys!(libc::SYS_epoll_wait, epoll, events, room, 0i32) };
-    until(t, deadline, attempt, |list| list.push(pollfd { fd: epoll, events: libc::POLLIN, revents: 0 }))
+    until(t, deadline, attempt, |list| {
+        list.push(pollfd {
+            fd: epoll,
+            events: libc::POLLIN,
+            revents: 0,
+        })
+    })
 }
 
 /// Deadline of an optional relative time.
@@ -139,6 +161,7 @@ interpose! {
     }
     fn ppoll(t; entries: *mut pollfd, count: u64, time: *const timespec, mask: *const u64) -> c_int {
         let Some(deadline) = optional(time) else { return fail(libc::EINVAL) };
+        // SAFETY: the caller's arguments.
         masked(t, mask, |t| unsafe { poll_until(t, entries, count, deadline) })
     }
     fn __ppoll_chk(_t; entries: *mut pollfd, count: u64, time: *const timespec, mask: *const u64, _room: usize) -> c_int {
@@ -154,17 +177,19 @@ interpose! {
     }
     fn pselect(t; count: c_int, reads: *mut u64, writes: *mut u64, others: *mut u64, time: *const timespec, mask: *const u64) -> c_int {
         let Some(deadline) = optional(time) else { return fail(libc::EINVAL) };
+        // SAFETY: the caller's arguments.
         masked(t, mask, |t| unsafe { select_until(t, count, [reads, writes, others], deadline) })
     }
     fn epoll_wait(t; epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int) -> c_int {
         epoll_until(t, epoll, events, room, milliseconds(timeout))
     }
     fn epoll_pwait(t; epoll: c_int, events: *mut epoll_event, room: c_int, timeout: c_int, mask: *const u64) -> c_int {
+        // SAFETY: the caller's arguments.
         masked(t, mask, |t| unsafe { epoll_until(t, epoll, events, room, milliseconds(timeout)) })
     }
     fn epoll_pwait2(t; epoll: c_int, events: *mut epoll_event, room: c_int, time: *const timespec, mask: *const u64) -> c_int {
         let Some(deadline) = optional(time) else { return fail(libc::EINVAL) };
+        // SAFETY: the caller's arguments.
         masked(t, mask, |t| unsafe { epoll_until(t, epoll, events, room, deadline) })
     }
 }
-

@@ -62,7 +62,11 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             Gate::Interrupted => libc::EINTR,
             Gate::TimedOut => libc::EAGAIN,
         };
-        let result = if error == 0 { call(done, piece.min(len - done)) } else { -error as isize };
+        let result = if error == 0 {
+            call(done, piece.min(len - done))
+        } else {
+            -error as isize
+        };
         if result < 0 {
             return if done > 0 { done as isize } else { c_result(result) };
         }
@@ -87,7 +91,16 @@ fn in_pieces(fd: c_int) -> bool {
 pub fn stream(fd: c_int) -> bool {
     let (mut kind, mut len): (c_int, u32) = (0, 4);
     // SAFETY: the kernel fills four bytes.
-    unsafe { sys!(libc::SYS_getsockopt, fd, libc::SOL_SOCKET, libc::SO_TYPE, &raw mut kind, &raw mut len) };
+    unsafe {
+        sys!(
+            libc::SYS_getsockopt,
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_TYPE,
+            &raw mut kind,
+            &raw mut len
+        )
+    };
     kind == libc::SOCK_STREAM
 }
 

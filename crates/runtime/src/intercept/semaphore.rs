@@ -21,7 +21,9 @@ fn acquire(a: u64) -> Operation {
 /// Takes one if there is one.
 unsafe fn take(t: &mut Thread, a: u64) -> bool {
     // SAFETY: a live semaphore; another process may share it, hence the atomic update.
-    let taken = unsafe { word(a) }.fetch_update(Relaxed, Relaxed, |v| (v > 0).then(|| v - 1)).is_ok();
+    let taken = unsafe { word(a) }
+        .fetch_update(Relaxed, Relaxed, |v| (v > 0).then(|| v - 1))
+        .is_ok();
     if taken {
         progress();
         t.idle_calls = 0;
@@ -31,7 +33,9 @@ unsafe fn take(t: &mut Thread, a: u64) -> bool {
 }
 
 unsafe fn wait_for(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
-    let Some(deadline) = deadline else { return fail(libc::EINVAL) };
+    let Some(deadline) = deadline else {
+        return fail(libc::EINVAL);
+    };
     point(acquire(a));
     super::cancel::test(t);
     // SAFETY: the caller's semaphore.

@@ -16,7 +16,11 @@ pub fn kernel_handler(signal: c_int) -> Option<usize> {
     // SAFETY: zeroed actions are valid.
     let address = unsafe {
         let mut old: libc::sigaction = core::mem::zeroed();
-        real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int)(signal, core::ptr::null(), &mut old);
+        real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int)(
+            signal,
+            core::ptr::null(),
+            &mut old,
+        );
         old.sa_sigaction
     };
     (address != libc::SIG_DFL).then_some(address)
@@ -63,7 +67,11 @@ unsafe fn simple(signal: c_int, address: usize, flags: c_int) -> usize {
         let mut old: libc::sigaction = core::mem::zeroed();
         new.sa_sigaction = address;
         new.sa_flags = flags;
-        if sigaction(signal, &new, &mut old) < 0 { libc::SIG_ERR } else { old.sa_sigaction }
+        if sigaction(signal, &new, &mut old) < 0 {
+            libc::SIG_ERR
+        } else {
+            old.sa_sigaction
+        }
     }
 }
 
@@ -187,6 +195,12 @@ interpose! {
 }
 
 fn interval((left, interval): (u64, u64)) -> itimerval {
-    let value = |n: u64| timeval { tv_sec: (n / 1_000_000_000) as i64, tv_usec: (n % 1_000_000_000 / 1_000) as i64 };
-    itimerval { it_value: value(left), it_interval: value(interval) }
+    let value = |n: u64| timeval {
+        tv_sec: (n / 1_000_000_000) as i64,
+        tv_usec: (n % 1_000_000_000 / 1_000) as i64,
+    };
+    itimerval {
+        it_value: value(left),
+        it_interval: value(interval),
+    }
 }

@@ -12,7 +12,9 @@ use libc::{c_int, siginfo_t, timespec};
 
 /// Waits for one of the signals in the set; the signal or an error.
 unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Option<u64>) -> Result<c_int, c_int> {
-    let Some(deadline) = deadline else { return Err(libc::EINVAL) };
+    let Some(deadline) = deadline else {
+        return Err(libc::EINVAL);
+    };
     point(Operation::External);
     super::cancel::test(t);
     let zero = clock::timespec(0);
@@ -38,7 +40,11 @@ unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Opti
         // SAFETY: plain descriptor calls.
         let fd = unsafe { sys!(libc::SYS_signalfd4, -1i32, &raw const set, 8usize, libc::SFD_CLOEXEC) as c_int };
         t.descriptors.clear();
-        t.descriptors.push(libc::pollfd { fd, events: libc::POLLIN, revents: 0 });
+        t.descriptors.push(libc::pollfd {
+            fd,
+            events: libc::POLLIN,
+            revents: 0,
+        });
         let outcome = wait(t, Wait::SignalSet(set), Operation::External, deadline);
         // SAFETY: our own descriptor.
         unsafe { sys!(libc::SYS_close, fd) };
@@ -57,7 +63,11 @@ fn pauses(t: &mut Thread) -> c_int {
 
 unsafe fn deadline(time: *const timespec) -> Option<u64> {
     // SAFETY: the caller's time.
-    if time.is_null() { Some(NEVER) } else { unsafe { clock::relative(time) } }
+    if time.is_null() {
+        Some(NEVER)
+    } else {
+        unsafe { clock::relative(time) }
+    }
 }
 
 interpose! {
@@ -98,4 +108,3 @@ interpose! {
         pauses(t)
     }
 }
-

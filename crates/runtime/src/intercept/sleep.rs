@@ -23,7 +23,9 @@ fn until(t: &mut Thread, deadline: u64) -> Option<u64> {
 /// `nanosleep` with the error as result.
 pub unsafe fn relative(t: &mut Thread, time: *const timespec, left: *mut timespec) -> c_int {
     // SAFETY: the caller's time.
-    let Some(deadline) = (unsafe { clock::relative(time) }) else { return libc::EINVAL };
+    let Some(deadline) = (unsafe { clock::relative(time) }) else {
+        return libc::EINVAL;
+    };
     let Some(rest) = until(t, deadline) else { return 0 };
     if !left.is_null() {
         // SAFETY: the caller's buffer.

@@ -28,7 +28,15 @@ unsafe fn receive_all(t: &mut Thread, fd: c_int, buffer: *mut c_void, len: usize
         let part = unsafe { buffer.byte_add(done) };
         // SAFETY: as above.
         let got = reads(t, fd, || unsafe {
-            sys!(libc::SYS_recvfrom, fd, part, len - done, flags & !libc::MSG_WAITALL, 0usize, 0usize)
+            sys!(
+                libc::SYS_recvfrom,
+                fd,
+                part,
+                len - done,
+                flags & !libc::MSG_WAITALL,
+                0usize,
+                0usize
+            )
         });
         if got <= 0 {
             return if done > 0 { done as isize } else { got };
@@ -38,7 +46,15 @@ unsafe fn receive_all(t: &mut Thread, fd: c_int, buffer: *mut c_void, len: usize
     done as isize
 }
 
-unsafe fn send_to(t: &mut Thread, fd: c_int, data: *const c_void, len: usize, flags: c_int, to: *const c_void, to_len: u32) -> isize {
+unsafe fn send_to(
+    t: &mut Thread,
+    fd: c_int,
+    data: *const c_void,
+    len: usize,
+    flags: c_int,
+    to: *const c_void,
+    to_len: u32,
+) -> isize {
     // SAFETY: the caller's data, from an offset within it.
     let call = |at: usize, n: usize| unsafe { sys!(libc::SYS_sendto, fd, data.byte_add(at), n, flags, to, to_len) };
     if flags & libc::MSG_DONTWAIT != 0 {
@@ -72,7 +88,14 @@ unsafe fn connect_to(t: &mut Thread, fd: c_int, address: *const c_void, len: u32
             return fail(libc::EINTR);
         }
         let (mut error, mut size): (c_int, u32) = (0, 4);
-        sys!(libc::SYS_getsockopt, fd, libc::SOL_SOCKET, libc::SO_ERROR, &raw mut error, &raw mut size);
+        sys!(
+            libc::SYS_getsockopt,
+            fd,
+            libc::SOL_SOCKET,
+            libc::SO_ERROR,
+            &raw mut error,
+            &raw mut size
+        );
         if error == 0 { 0 } else { fail(error) }
     }
 }

@@ -32,7 +32,13 @@ struct FileLock {
 static LOCKS: Held<HashMap<u64, Box<FileLock>, FixedState>> = Held::new(HashMap::with_hasher(FixedState));
 
 fn lock_of(file: File) -> &'static mut FileLock {
-    let fresh = || Box::new(FileLock { word: AtomicI32::new(0), owner: 0, count: 0 });
+    let fresh = || {
+        Box::new(FileLock {
+            word: AtomicI32::new(0),
+            owner: 0,
+            count: 0,
+        })
+    };
     LOCKS.get().entry(file as u64).or_insert_with(fresh)
 }
 
@@ -58,7 +64,12 @@ pub unsafe extern "C" fn flockfile(file: File) {
     point(Operation::Continue);
     let lock = lock_of(file);
     while !take(t, lock) {
-        wait(t, Wait::Lock(ObjectKind::SpinLock, &raw const lock.word as u64), Operation::Continue, NEVER);
+        wait(
+            t,
+            Wait::Lock(ObjectKind::SpinLock, &raw const lock.word as u64),
+            Operation::Continue,
+            NEVER,
+        );
     }
     token::progress();
 }
@@ -86,7 +97,11 @@ unsafe fn before_read(t: &mut Thread, file: File) {
     // SAFETY: glibc's FILE.
     let (next, end, fd) = unsafe {
         let at = |offset: usize| *file.byte_add(offset).cast::<usize>();
-        (at(READ_POINTER), at(READ_END), *file.byte_add(DESCRIPTOR).cast::<c_int>())
+        (
+            at(READ_POINTER),
+            at(READ_END),
+            *file.byte_add(DESCRIPTOR).cast::<c_int>(),
+        )
     };
     if next < end || fd < 0 || !matches!(file_type(fd), libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR) {
         return;

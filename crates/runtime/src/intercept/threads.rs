@@ -37,11 +37,20 @@ unsafe extern "C" {
 pub fn adopt_main(main: &mut Thread) {
     // SAFETY: harmless calls of libc that are not interposed; the mask is eight bytes.
     unsafe {
-        libc::pthread_key_create(KEY.as_ptr(), Some(core::mem::transmute::<
-            extern "C" fn(*mut c_void),
-            unsafe extern "C" fn(*mut c_void),
-        >(last_destructor)));
-        sys!(libc::SYS_rt_sigprocmask, libc::SIG_BLOCK, 0usize, &raw mut main.mask, 8usize);
+        libc::pthread_key_create(
+            KEY.as_ptr(),
+            Some(core::mem::transmute::<
+                extern "C" fn(*mut c_void),
+                unsafe extern "C" fn(*mut c_void),
+            >(last_destructor)),
+        );
+        sys!(
+            libc::SYS_rt_sigprocmask,
+            libc::SIG_BLOCK,
+            0usize,
+            &raw mut main.mask,
+            8usize
+        );
         scheduler().threads.name(main, libc::pthread_self());
         let top = (__libc_stack_end as u64 | 0xfff) + 1;
         main.stack = (top.saturating_sub(stack_limit()), top + (1 << 16));
@@ -50,7 +59,10 @@ pub fn adopt_main(main: &mut Thread) {
 }
 
 fn stack_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: USUAL_STACK, rlim_max: 0 };
+    let mut limit = libc::rlimit {
+        rlim_cur: USUAL_STACK,
+        rlim_max: 0,
+    };
     // SAFETY: the kernel fills the buffer.
     unsafe { sys!(libc::SYS_prlimit64, 0i32, libc::RLIMIT_STACK, 0usize, &raw mut limit) };
     limit.rlim_cur.min(1 << 30)
@@ -165,7 +177,9 @@ pub unsafe fn create(
 
 /// Joins a thread.
 pub unsafe fn join(t: &mut Thread, pthread: pthread_t, result: *mut *mut c_void, deadline: u64) -> c_int {
-    let Some(child) = scheduler().threads.find(pthread) else { return libc::ESRCH };
+    let Some(child) = scheduler().threads.find(pthread) else {
+        return libc::ESRCH;
+    };
     if child.detached || child.joining {
         return libc::EINVAL;
     }
