@@ -55,7 +55,11 @@ fn build(name: &str) -> PathBuf {
     let library = dist().join("lib/deadheat");
     assert!(library.join("deadheat_rt.o").exists(), "run `cargo xtask build` first");
     let program = scratch.join(name.replace('.', "_"));
-    let compiler = if name.ends_with(".cc") { "clang++-22" } else { "clang-22" };
+    let compiler = if name.ends_with(".cc") {
+        "clang++-22"
+    } else {
+        "clang-22"
+    };
     let mut command = Command::new(compiler);
     command.args(["-g", "-O1", "-fno-omit-frame-pointer", "-pthread", "-fuse-ld=lld-22"]);
     if name.ends_with(".cc") {
@@ -64,7 +68,10 @@ fn build(name: &str) -> PathBuf {
     command.arg(root().join("xtask/tests/runtime").join(name));
     command.args([library.join("deadheat_rt.o"), library.join("deadheat_module.o")]);
     command.arg("-Wl,--export-dynamic-symbol=dh_*").arg("-o").arg(&program);
-    assert!(command.status().expect("clang-22 is installed").success(), "{name} does not build");
+    assert!(
+        command.status().expect("clang-22 is installed").success(),
+        "{name} does not build"
+    );
     program
 }
 
@@ -80,13 +87,19 @@ fn run(program: &Path, argument: &str, policy: Policy, tag: &str) -> Run {
     let out = std::fs::File::create(&output).expect("output file");
     let mut command = Command::new("timeout");
     // Without address randomisation, as the tool runs programs.
-    command.args(["-s", "KILL", "60", "setarch", "-R"]).arg(program).arg(argument);
+    command
+        .args(["-s", "KILL", "60", "setarch", "-R"])
+        .arg(program)
+        .arg(argument);
     command.env(PLAN_VARIABLE, &plan).env(RECORD_VARIABLE, &record);
     command.stdin(Stdio::null()).stdout(out).stderr(Stdio::null());
     command.status().expect("timeout is installed");
     let (records, damage) = channel::read(&std::fs::read(&record).expect("record file"));
     assert_eq!(damage, None, "{stem}: damaged records");
-    Run { output: std::fs::read_to_string(&output).expect("output"), records }
+    Run {
+        output: std::fs::read_to_string(&output).expect("output"),
+        records,
+    }
 }
 
 fn random(seed: u64) -> Policy {
@@ -102,12 +115,30 @@ fn repeats(program: &Path, argument: &str, output: &str, end: EndKind) {
         assert_eq!(first.how(), Some(end), "{program:?} {argument} {name}");
         for _ in 0..9 {
             let again = run(program, argument, policy.clone(), &tag);
-            assert_eq!(again.hash(), first.hash(), "{program:?} {argument} {name}: another schedule");
+            assert_eq!(
+                again.hash(),
+                first.hash(),
+                "{program:?} {argument} {name}: another schedule"
+            );
             assert_eq!(again.output, first.output, "{program:?} {argument} {name}");
         }
-        let replay = run(program, argument, Policy::Replay { switches: first.switches() }, &tag);
-        assert!(!replay.records.iter().any(|r| matches!(r, Record::Diverged { .. })), "{program:?} {argument} {name}");
-        assert_eq!(replay.hash(), first.hash(), "{program:?} {argument} {name}: the replay is another schedule");
+        let replay = run(
+            program,
+            argument,
+            Policy::Replay {
+                switches: first.switches(),
+            },
+            &tag,
+        );
+        assert!(
+            !replay.records.iter().any(|r| matches!(r, Record::Diverged { .. })),
+            "{program:?} {argument} {name}"
+        );
+        assert_eq!(
+            replay.hash(),
+            first.hash(),
+            "{program:?} {argument} {name}: the replay is another schedule"
+        );
     }
 }
 
@@ -120,7 +151,12 @@ fn primitives() {
 #[test]
 fn standard_library() {
     let program = build("library.cc");
-    repeats(&program, "", "phases 50 done 4 timeout 0 destructors 4 shared 0 tries 3\n", EndKind::Exit(0));
+    repeats(
+        &program,
+        "",
+        "phases 50 done 4 timeout 0 destructors 4 shared 0 tries 3\n",
+        EndKind::Exit(0),
+    );
 }
 
 #[test]
@@ -166,7 +202,10 @@ fn deadlock_names_holders() {
         _ => None,
     });
     let threads = &deadlock.expect("a deadlock").threads;
-    let waiting: Vec<_> = threads.iter().map(|w| (w.thread.0, w.holder.map(|h| h.0), w.held.len())).collect();
+    let waiting: Vec<_> = threads
+        .iter()
+        .map(|w| (w.thread.0, w.holder.map(|h| h.0), w.held.len()))
+        .collect();
     assert_eq!(waiting, [(0, Some(1), 1), (1, Some(0), 1)]);
     assert!(threads.iter().all(|w| !w.stack.is_empty()));
 }
@@ -174,7 +213,12 @@ fn deadlock_names_holders() {
 #[test]
 fn outside() {
     let program = build("outside.c");
-    repeats(&program, "signals", "interrupted 3 waited 12 alarms 1 handled 1\n", EndKind::Exit(0));
+    repeats(
+        &program,
+        "signals",
+        "interrupted 3 waited 12 alarms 1 handled 1\n",
+        EndKind::Exit(0),
+    );
     repeats(&program, "cancel", "cleanup\n1 1\n", EndKind::Exit(0));
     repeats(&program, "sockets", "echoed 300\n", EndKind::Exit(0));
     for seed in 0..4 {
@@ -198,15 +242,24 @@ fn addresses_repeat() {
 fn many_threads() {
     let program = build("many.c");
     let first = run(&program, "500", Policy::Fifo, "many");
-    assert_eq!((first.output.as_str(), first.how()), ("10000\n", Some(EndKind::Exit(0))));
+    assert_eq!(
+        (first.output.as_str(), first.how()),
+        ("10000\n", Some(EndKind::Exit(0)))
+    );
     assert_eq!(run(&program, "500", Policy::Fifo, "many").hash(), first.hash());
 }
 
 #[test]
 fn plain_run_is_untouched() {
     let program = build("primitives.c");
-    let output = Command::new(&program).env_remove(PLAN_VARIABLE).output().expect("the program runs");
+    let output = Command::new(&program)
+        .env_remove(PLAN_VARIABLE)
+        .output()
+        .expect("the program runs");
     assert_eq!(output.status.code(), Some(3));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "n=400 sum=6 serial=1 once=1 slept=1\n");
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "n=400 sum=6 serial=1 once=1 slept=1\n"
+    );
     assert!(output.stderr.is_empty());
 }

@@ -1,0 +1,169 @@
+//! Who runs next: lists who could, waits for the world outside as long as nobody can, asks the policy.
+
+use super::{LOOPS_PER_YIELD, Scheduler};
+use crate::thread::{NEVER, Thread};
+use crate::wait::{Outcome, Wait};
+use crate::{clock, descriptors, signals, stuck};
+use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
+use deadheat_wire::record::Record;
+
+impl Scheduler {
+    /// Earliest deadline, and whether somebody waits for the outside.
+    pub(super) fn outlook(&self) -> (u64, bool) {
+        let mut deadline = clock::timer_deadline();
+        let mut external = false;
+        for t in self.threads.iter() {
+            deadline = deadline.min(t.deadline);
+            external |= t.wait.external() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
+        }
+        (deadline, external)
+    }
+
+    /// Lists who could run; `timeouts`: those too who only could by letting their time run out.
+    fn list(&mut self, timeouts: bool) -> bool {
+        let now = clock::now();
+        self.enabled.clear();
+        let mut any = false;
+        for &t in &self.threads.live {
+            // SAFETY: records live as long as the process; the holder alone uses them.
+            let t = unsafe { &mut *t };
+            if t.enabled(now) {
+                any = true;
+                self.enabled.push(Enabled {
+                    thread: t.id,
+                    next: t.next,
+                    stamp: t.stamp,
+                    timeout: false,
+                });
+            } else if timeouts && t.timed() && (self.polled || !t.wait.external()) {
+                self.enabled.push(Enabled {
+                    thread: t.id,
+                    next: t.next,
+                    stamp: t.deadline,
+                    timeout: true,
+                });
+            }
+        }
+        any
+    }
+
+    /// Asks the policy, waiting for the world outside as long as nobody can run.
+    pub(super) fn ask(&mut self, t: &Thread, cause: Cause) -> (&'static mut Thread, Option<Met>) {
+        self.picks = self.picks.wrapping_add(1);
+        self.polled = self.picks.is_multiple_of(self.poll_every);
+        if self.polled {
+            descriptors::poll(0);
+            descriptors::retry();
+        }
+        let wants = self.policy.as_ref().is_some_and(AnyPolicy::wants_timeouts);
+        signals::collect();
+        let mut any = self.list(wants);
+        while !any {
+            any = self.nobody(wants);
+        }
+        let question = Question {
+            step: self.step,
+            running: t.id,
+            cause,
+            enabled: &self.enabled,
+        };
+        let answer = match &mut self.policy {
+            Some(policy) => policy.choose(&question),
+            None => Answer::run(self.enabled[0].thread),
+        };
+        let entry = question.entry(answer.run).copied().unwrap_or(self.enabled[0]);
+        if answer.diverged {
+            crate::report::write(&Record::Diverged {
+                step: self.step,
+                wanted: answer.run,
+            });
+        }
+        let Some(to) = self.threads.get(entry.thread) else {
+            stuck::lost()
+        };
+        if entry.timeout {
+            clock::advance_to(to.deadline);
+            to.outcome = Outcome::TimedOut;
+        }
+        if entry.thread != t.id || entry.timeout {
+            self.trail.switch(self.step, entry.thread, entry.timeout);
+        }
+        (to, answer.met)
+    }
+
+    /// Nobody can run: the outside, spinners, time, or the end. Whether `enabled` is worth asking about.
+    fn nobody(&mut self, wants: bool) -> bool {
+        descriptors::poll(0);
+        self.polled = true;
+        signals::collect();
+        if self.list(wants) {
+            return true;
+        }
+        let (deadline, external) = self.outlook();
+        self.enabled.clear();
+        for &t in &self.threads.live {
+            // SAFETY: as in `list`.
+            let t = unsafe { &mut *t };
+            if matches!(t.wait, Wait::Spin(..)) {
+                t.outcome = Outcome::Ready;
+                self.enabled.push(Enabled {
+                    thread: t.id,
+                    next: t.next,
+                    stamp: t.stamp,
+                    timeout: false,
+                });
+            }
+        }
+        if !self.enabled.is_empty() {
+            let spinners = core::mem::take(&mut self.enabled);
+            let before = clock::now();
+            self.idles(LOOPS_PER_YIELD);
+            if clock::now() != before {
+                return self.list(wants);
+            }
+            self.enabled = spinners;
+            return true;
+        }
+        if external {
+            return self.wait_outside(deadline, wants);
+        }
+        if deadline == NEVER {
+            stuck::deadlock();
+        }
+        if deadline == clock::timer_deadline() {
+            clock::advance_to(deadline);
+            signals::collect();
+            return self.list(wants);
+        }
+        self.list(true);
+        true
+    }
+
+    /// One real wait for descriptors, signals or the nearest deadline.
+    fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
+        crate::report::heartbeat(self.step);
+        let left = if deadline == NEVER {
+            NEVER
+        } else {
+            deadline.saturating_sub(clock::now()).max(1)
+        };
+        let before = real_time();
+        descriptors::poll(left);
+        let passed = real_time().saturating_sub(before);
+        if left != NEVER && passed >= left {
+            clock::advance_to(deadline);
+        } else {
+            clock::advance_to(clock::now().saturating_add(passed.min(left.saturating_sub(1))));
+        }
+        signals::collect();
+        self.list(wants)
+    }
+}
+
+/// The machine's monotonic clock.
+fn real_time() -> u64 {
+    let mut time = clock::timespec(0);
+    // SAFETY: the kernel fills the buffer.
+    unsafe { crate::sys::sys!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
