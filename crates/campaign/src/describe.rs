@@ -193,7 +193,8 @@ impl Described<'_> {
             frames.extend(self.symbols.frames(*address, n > 0 || !of_site));
         }
         let unknown = |f: &Frame| {
-            f.file.is_empty() && (f.function.starts_with("0x") || RUNTIME_FRAMES.contains(&f.function.as_str()))
+            let address = f.file.is_empty() && f.function.starts_with("0x");
+            address || f.function.starts_with("deadheat_rt::") || RUNTIME_FRAMES.contains(&f.function.as_str())
         };
         while frames.last().is_some_and(unknown) {
             frames.pop();
@@ -316,7 +317,7 @@ impl Described<'_> {
 }
 
 /// Frames below a program's own code that say nothing to its author.
-const RUNTIME_FRAMES: [&str; 4] = ["_start", "start_thread", "__libc_start_main", "clone"];
+const RUNTIME_FRAMES: [&str; 5] = ["_start", "start_thread", "__libc_start_main", "clone", "clone3"];
 
 fn kind_of_object(kind: ObjectKind) -> &'static str {
     match kind {

@@ -40,6 +40,11 @@ impl Rules {
         }
     }
 
+    /// The tries in which either order of a meeting is continued without directing: the first third.
+    pub fn ordered(&self) -> u32 {
+        self.tries.div_ceil(3)
+    }
+
     /// The plan of one try.
     pub fn try_plan(&self, targets: &Targets, number: u32) -> Plan {
         let seed = self.seed.wrapping_add(number.into());

@@ -2,11 +2,15 @@
 //!
 //! Each try is a run under the race-directed policy with the next seed. What we add to the paper: a hit
 //! counts only once its run was repeated with the same schedule hash; harm is laid to a pair only if the
-//! same run with that one meeting resolved the other way is clean; a bad run whose flip is bad too is
-//! a finding of its own. Tries depend only on the candidate and the seed, never on what else runs.
+//! other order of one meeting, from the same prefix and with the same policy afterwards, is clean; a bad run
+//! whose other order is bad too is a finding of its own. Both orders are continued in two ways: by the same
+//! random policy (the meeting is flipped), and, in the first tries, by letting each thread run on as long
+//! as it can ([`crate::orders`]), since a program that races often is seldom clean under a policy that
+//! makes it race all the time. Tries depend only on the candidate and the seed, never on what else runs.
 
 use crate::baseline::Baseline;
 use crate::candidate::{BadRun, Case, Rules, Shown, flipped};
+use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
 use crate::stage::{Run, RunError, Stage};
@@ -67,12 +71,55 @@ impl Judge<'_> {
                 self.weigh(case, &plan, &run, outcome, harm)?;
             }
         }
+        if met && case.harm.is_none() && case.tries <= self.rules.ordered() {
+            self.both_orders(case, &plan, &run)?;
+        }
         let better = case
             .shown
             .as_ref()
             .is_none_or(|s| s.evidence == Evidence::Unordered && met);
         if hit && better && case.harm.is_none() && case.unrepeated < UNREPEATED {
             self.show(case, &plan, run)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the first and the last meeting of a run go either way, and each thread then run on as long as
+    /// it can. Harm in one order alone is laid to the pair.
+    fn both_orders(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
+        for meeting in orders::ends(&run.records.meetings) {
+            let plans = [true, false].map(|first| orders::plan(plan, run, meeting, first));
+            let runs = [self.stage.run(&plans[0])?, self.stage.run(&plans[1])?];
+            let outcomes = [Outcome::of(&runs[0]), Outcome::of(&runs[1])];
+            let turned = match (orders::resolved(&runs[0], meeting), orders::resolved(&runs[1], meeting)) {
+                (Some(a), Some(b)) => a != b,
+                _ => false,
+            };
+            if !turned || outcomes.iter().any(Outcome::inconclusive) {
+                continue;
+            }
+            let harms = [self.baseline.harm(&outcomes[0]), self.baseline.harm(&outcomes[1])];
+            let (bad, harm) = match harms {
+                [Some(harm), None] => (0, harm),
+                [None, Some(harm)] => (1, harm),
+                _ => continue,
+            };
+            let Some(hash) = self.repeated(&plans[bad], &runs[bad])? else {
+                case.unrepeated += 1;
+                continue;
+            };
+            let (plan, run, other) = (plans[bad].clone(), runs[bad].clone(), Some(runs[1 - bad].clone()));
+            let meeting = Some(meeting.number);
+            case.shown = Some(Shown {
+                evidence: Evidence::Created,
+                plan,
+                run,
+                hash,
+                meeting,
+                other,
+            });
+            case.harm = Some(harm);
+            return Ok(());
         }
         Ok(())
     }

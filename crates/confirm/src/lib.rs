@@ -14,6 +14,7 @@ pub mod candidate;
 pub mod isolation;
 pub mod judge;
 mod launch;
+mod orders;
 pub mod outcome;
 mod output;
 pub mod program;

@@ -67,6 +67,8 @@ impl Records {
             ..Records::default()
         };
         records.into_iter().for_each(|r| sorted.add(r));
+        // Each is written when both its accesses are made, which is not the order of the meetings.
+        sorted.meetings.sort_by_key(|m| m.number);
         Ok(sorted)
     }
 

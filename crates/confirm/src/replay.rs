@@ -32,9 +32,10 @@ impl Repetition {
 /// Runs the plan again and compares the schedule's hash.
 pub fn by_policy(stage: &Stage, plan: &Plan, hash: u64) -> Result<Repetition, RunError> {
     let run = stage.run(plan)?;
+    // A schedule that is given only up to a meeting leaves the record there, in the same way each time.
     Ok(match (run.records.diverged, run.records.schedule_hash()) {
+        (_, Some(h)) if h == hash => Repetition::Same(run),
         (Some((step, thread)), _) => Repetition::Diverged(run, step, thread),
-        (None, Some(h)) if h == hash => Repetition::Same(run),
         _ => Repetition::Different(run),
     })
 }

@@ -20,6 +20,8 @@ const GUTTER: Style = AnsiColor::Blue.on_default().bold();
 const FRAMES: usize = 6;
 /// Lines of source before a marked one.
 const BEFORE: u32 = 2;
+/// Marked lines at most this far apart share an excerpt.
+const CLOSE: u32 = 5;
 /// Lines of source after a marked one.
 const AFTER: u32 = 1;
 
@@ -146,7 +148,7 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         let style = colour(f.verdict);
         writeln!(out, "  {}: {}", paint(style, words::harm(harm.kind)), harm.detail)?;
     }
-    if let Some(place) = &f.ended_at {
+    if let Some(place) = f.ended_at.as_ref().filter(|p| !p.stack.is_empty()) {
         writeln!(out, "  {} ended the program here", place.thread.label())?;
         stack(out, &place.stack, "    ")?;
     }
@@ -274,8 +276,13 @@ fn excerpts(out: &mut String, accesses: &[Access], sources: &mut Sources) -> std
     let mut next = 0;
     let mut file = "";
     while let Some(first) = order.get(next) {
-        let close = |a: &&&Access| a.file == first.file && a.line <= first.line + 8;
-        let count = order[next..].iter().take_while(close).count();
+        let mut last = first.line;
+        let mut close = |a: &&&Access| {
+            let near = a.file == first.file && a.line <= last + CLOSE;
+            last = a.line;
+            near
+        };
+        let count = order[next..].iter().take_while(|a| close(a)).count();
         let group = &order[next..next + count];
         next += count;
         if file == first.file {

@@ -1,0 +1,37 @@
+//! Either order of a meeting, from the same prefix: the schedule up to the meeting is kept, one of the two
+//! threads goes first, and from there on each thread runs until it can no longer.
+
+use crate::replay;
+use crate::stage::Run;
+use deadheat_wire::plan::{Plan, Switch};
+use deadheat_wire::record::Meeting;
+
+/// The first and the last meeting.
+pub(crate) fn ends(meetings: &[Meeting]) -> Vec<&Meeting> {
+    let mut ends: Vec<&Meeting> = meetings.first().into_iter().chain(meetings.last()).collect();
+    ends.dedup_by_key(|m| m.number);
+    ends
+}
+
+/// The plan of one order of a meeting of `run`.
+pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bool) -> Plan {
+    let before = run.records.switches.iter().filter(|s| s.step < meeting.step);
+    let mut switches: Vec<Switch> = before.copied().collect();
+    let (arriving, postponed) = (meeting.arriving.access.thread, meeting.postponed.access.thread);
+    let to = if arriving_first { arriving } else { postponed };
+    switches.push(Switch {
+        step: meeting.step,
+        to,
+        timeout: false,
+    });
+    replay::schedule_plan(plan, &switches)
+}
+
+/// Which way the same meeting went in another run, if it took place there.
+pub(crate) fn resolved(run: &Run, meeting: &Meeting) -> Option<bool> {
+    let same = |m: &&Meeting| {
+        let threads = (m.arriving.access.thread, m.postponed.access.thread);
+        m.step == meeting.step && threads == (meeting.arriving.access.thread, meeting.postponed.access.thread)
+    };
+    run.records.meetings.iter().find(same).map(|m| m.arriving_first)
+}

@@ -1,0 +1,113 @@
+//! What readers of each format rely on.
+
+mod sample;
+
+use deadheat_model::Verdict;
+use deadheat_report::format::{Options, write};
+use deadheat_report::{Format, Report, exit, schema};
+
+const SCHEMA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/findings-1.json");
+
+fn text(format: Format, suspected: bool) -> String {
+    let options = Options {
+        suspected,
+        store: String::new(),
+    };
+    write(&sample::report(), format, &options)
+}
+
+/// `DEADHEAT_UPDATE=1 cargo test -p deadheat-report` writes the schema anew.
+#[test]
+fn the_schema_file_is_the_formats() {
+    if std::env::var_os("DEADHEAT_UPDATE").is_some() {
+        std::fs::write(SCHEMA, schema::text()).expect("the schema file");
+    }
+    let kept = std::fs::read_to_string(SCHEMA).expect("docs/schema/findings-1.json");
+    assert_eq!(
+        kept,
+        schema::text(),
+        "the JSON format changed; if that is wanted, see this test's comment"
+    );
+}
+
+#[test]
+fn json_keeps_to_the_schema_and_comes_back() {
+    let json = text(Format::Json, false);
+    let value: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let schema: serde_json::Value = serde_json::from_str(&schema::text()).expect("a schema");
+    let validator = jsonschema::validator_for(&schema).expect("a valid schema");
+    let errors: Vec<String> = validator.iter_errors(&value).map(|e| e.to_string()).collect();
+    assert!(errors.is_empty(), "{errors:?}");
+    let back: Report = serde_json::from_str(&json).expect("a report");
+    assert_eq!(back, sample::report());
+    let wrong = serde_json::json!({ "version": 1, "findings": [{ "id": "F1", "kind": "no such kind" }] });
+    assert!(!validator.is_valid(&wrong));
+}
+
+#[test]
+fn real_findings_come_first_and_suspected_ones_only_on_request() {
+    let report = sample::report();
+    let ids: Vec<&str> = report.findings.iter().map(|f| f.id.as_str()).collect();
+    assert_eq!(ids, ["F2", "F3", "F1"]);
+    let plain = |suspected| strip(&text(Format::Human, suspected));
+    assert!(!plain(false).contains("F1 suspected") && plain(false).contains("1 suspected (--suspected lists them)"));
+    assert!(plain(true).contains("F1 suspected"));
+}
+
+/// Text without ANSI sequences.
+fn strip(text: &str) -> String {
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |out, part| {
+        out + part.split_once('m').map_or("", |(_, rest)| rest)
+    })
+}
+
+#[test]
+fn the_text_says_what_a_reader_asks() {
+    let plain = strip(&text(Format::Human, false));
+    for wanted in [
+        "F2 harmful data race on global `account[3].balance`",
+        "bank.c:14:17",
+        "thread T1 reads 4 bytes",
+        "thread T2 writes 4 bytes",
+        "holding mutex `audit`",
+        "thread T1 (runs teller) was created by the main thread",
+        "if thread T1 (read) goes first: value 0 becomes 1; the program exits with status 0",
+        "failed assertion: Assertion `total == 100' failed.",
+        "shown in 19 of 20 runs",
+        "again: deadheat replay F2",
+        "waits for mutex `b`, which thread T2 holds; holding mutex `a`",
+        "2 real, of these 2 harmful",
+        "note: `ptrace` is not modelled",
+    ] {
+        assert!(plain.contains(wanted), "missing: {wanted}\n{plain}");
+    }
+}
+
+#[test]
+fn other_formats_are_well_formed() {
+    let sarif: serde_json::Value = serde_json::from_str(&text(Format::Sarif, false)).expect("SARIF is JSON");
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 3);
+    assert_eq!(
+        results[0]["locations"][0]["physicalLocation"]["region"]["startLine"],
+        14
+    );
+    let junit = text(Format::Junit, false);
+    assert!(junit.contains("<failure") && junit.contains("<skipped") && junit.contains("F2 data race"));
+    let html = text(Format::Html, false);
+    assert!(html.contains("&lt;100&gt;") && !html.contains('\u{1b}'));
+    assert_eq!(html.matches("<span").count(), html.matches("</span>").count());
+}
+
+#[test]
+fn the_exit_status_follows_the_verdicts() {
+    let report = sample::report();
+    assert_eq!(exit::status(&report, Verdict::Real, false), 1);
+    let mut calm = report.clone();
+    calm.findings.retain(|f| f.verdict == Verdict::Suspected);
+    assert_eq!(exit::status(&calm, Verdict::Real, false), 0);
+    assert_eq!(exit::status(&calm, Verdict::Suspected, false), 1);
+    assert_eq!(exit::status(&calm, Verdict::Real, true), 3);
+}
