@@ -118,6 +118,8 @@ fn runtime(release: &Path, dist: &Path) -> Outcome {
     let mut localise = Command::new("llvm-objcopy-22");
     localise.arg(format!("--keep-global-symbols={}", kept.display()));
     localise.arg(format!("--weaken-symbols={}", weak.display()));
+    // Its debug information would be ten times the rest in every program; the whole object keeps it.
+    localise.arg("--strip-debug");
     process::run(localise.arg(&whole).arg(&object))?;
     check(&object, &names)?;
     fs::rename(&object, dist.join(part::RUNTIME))?;
