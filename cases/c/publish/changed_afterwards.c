@@ -4,7 +4,9 @@
 #include <stdatomic.h>
 
 struct {
-    int ready, late;
+    int ready;
+    char apart[60];
+    int late;
 } block;
 _Atomic int published;
 
