@@ -7,6 +7,7 @@ mod cases;
 mod dependencies;
 #[cfg(test)]
 mod edges;
+mod figures;
 mod install;
 mod layout;
 mod process;
@@ -44,6 +45,11 @@ const COMMANDS: &[Command] = &[
         "cases",
         "[--full] [--filter S] [--level O1] [--seeds N] [-j N]: hunts the annotated programs",
         cases::run,
+    ),
+    (
+        "figures",
+        "[--dist DIR]: the paper's figures 1 and 2 over 100 seeds",
+        figures::run,
     ),
 ];
 
