@@ -19,7 +19,8 @@ use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
 /// `module` is a live module, owned by this thread.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
-    if !is_x86_64_linux(module) {
+    // Bitcode that went through this pass before (`-emit-llvm`, compiled later) has its table already.
+    if !is_x86_64_linux(module) || !llvm!(LLVMGetNamedGlobal(module, c"dh_unit".as_ptr())).is_null() {
         return;
     }
     let ir = Ir::new(module);

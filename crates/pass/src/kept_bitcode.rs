@@ -42,10 +42,10 @@ pub fn write(module: LLVMModuleRef) {
     };
     let mut head = BITCODE_MAGIC.to_vec();
     head.extend((piece.len() as u64).to_le_bytes());
+    head.extend(piece);
     let text = format!(
-        ".pushsection {BITCODE},\"\",@progbits\n.base64 \"{}\"\n.base64 \"{}\"\n.popsection\n",
-        base64(&head),
-        base64(&piece)
+        ".pushsection {BITCODE},\"\",@progbits\n.ascii \"{}\"\n.popsection\n",
+        escaped(&head)
     );
     llvm!(LLVMAppendModuleInlineAsm(module, text.as_ptr().cast(), text.len()));
 }
@@ -76,21 +76,16 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
     frame
 }
 
-fn base64(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
-    for group in bytes.chunks(3) {
-        let word = group
-            .iter()
-            .enumerate()
-            .fold(0u32, |w, (i, b)| w | u32::from(*b) << (16 - 8 * i));
-        for digit in 0..4 {
-            let used = digit <= group.len();
-            text.push(if used {
-                DIGITS[(word >> (18 - 6 * digit)) as usize & 63] as char
-            } else {
-                '='
-            });
+/// Bytes as they stand in an assembler's string.
+fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 3);
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' | 0..=31 | 127.. => {
+                let digit = |shift: u8| (b'0' + (byte >> shift & 7)) as char;
+                text.extend(['\\', digit(6), digit(3), digit(0)]);
+            }
+            _ => text.push(*byte as char),
         }
     }
     text
