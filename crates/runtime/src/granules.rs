@@ -14,8 +14,13 @@ use deadheat_detect::{AtomicEvent, Granules, HappensBefore};
 use deadheat_model::ThreadId;
 use deadheat_wire::record::{self, Record};
 
+/// Slots of the cache of contexts.
+const CONTEXTS: usize = 1024;
+
 struct Run {
     detector: Option<Granules>,
+    /// Contexts by (thread, lockset, epoch).
+    contexts: [((u32, u32, u32), u32); CONTEXTS],
     /// Version of the running thread's clock.
     version: u32,
     /// Whether only the main thread has ever run.
@@ -23,7 +28,13 @@ struct Run {
     outside: u64,
 }
 
-static RUN: Held<Run> = Held::new(Run { detector: None, version: 0, alone: true, outside: 0 });
+static RUN: Held<Run> = Held::new(Run {
+    detector: None,
+    contexts: [((u32::MAX, 0, 0), 0); CONTEXTS],
+    version: 0,
+    alone: true,
+    outside: 0,
+});
 
 /// Starts run 1; at most so many granules are flagged per signature (0: no limit).
 pub fn start(per_signature: u32) {
@@ -49,7 +60,13 @@ pub fn refresh(thread: ThreadId) {
         return;
     }
     let Some(clocks) = observe::clocks() else { return };
-    let (context, version) = (clocks.context(thread, false), clocks.version(thread));
+    let version = clocks.version(thread);
+    let key = (thread.0, clocks.lockset(thread).0, clocks.hybrid_epoch(thread));
+    let slot = &mut run.contexts[(key.1.wrapping_mul(2) ^ key.0) as usize % CONTEXTS];
+    if slot.0 != key {
+        *slot = (key, clocks.context(thread, false));
+    }
+    let context = slot.1;
     let old = check::context();
     if context == old && version == run.version {
         return;

@@ -25,7 +25,7 @@ enum Purpose {
 }
 
 /// Slots of the cache of lock numbers.
-const CACHE: usize = 256;
+const CACHE: usize = 1024;
 
 struct Observer {
     purpose: Purpose,
@@ -161,7 +161,7 @@ pub fn thread_joined(t: ThreadId, child: ThreadId) {
 
 fn lock_id(clocks: &mut HappensBefore, kind: ObjectKind, addr: u64) -> LockId {
     let observer = OBSERVER.get();
-    let slot = &mut observer.cache[(addr >> 3 ^ addr >> 11) as usize % CACHE];
+    let slot = &mut observer.cache[(addr >> 3).wrapping_mul(0x9e37_79b9) as usize >> 16 & (CACHE - 1)];
     if (slot.0, slot.1) == (kind, addr) {
         return slot.2;
     }
@@ -264,7 +264,7 @@ pub fn refill() {
 fn refresh(t: ThreadId) {
     match OBSERVER.get().purpose {
         Purpose::Granules => granules::refresh(t),
-        Purpose::Statements => statements::refresh(t),
+        Purpose::Statements => statements::refresh(),
         Purpose::Schedule | Purpose::Confirm => {}
     }
 }

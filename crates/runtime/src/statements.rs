@@ -34,6 +34,17 @@ struct Statement {
     flags: AccessFlags,
 }
 
+/// Number of the running thread's moment; 0 but in run 2. Changes with each event that changes an epoch, a
+/// lockset or the thread.
+pub static MOMENT: Held<u32> = Held::new(0);
+/// Checks made lately: (address, low half of the descriptor's address, moment).
+pub static SEEN: Held<[(u64, u32, u32); SLOTS]> = Held::new([(0, 0, 0); SLOTS]);
+const SLOTS: usize = 1 << 12;
+/// What a slot's number is made with.
+pub const SLOT_SHIFT: u32 = 32 - SLOTS.trailing_zeros();
+/// Odd number that spreads addresses over the slots.
+pub const MIX: u32 = 0x9e37_79b1;
+
 /// Slots of the cache of decoded descriptors.
 const CACHE: usize = 1024;
 
@@ -51,6 +62,7 @@ pub fn start(granules: &[u64]) {
     let run = RUN.get();
     run.detector = Some(Statements::new(granules));
     run.cache.resize(CACHE, (0, None));
+    *MOMENT.get() = 1;
     for &granule in granules {
         if !shadow::covered(granule, 8).is_empty() {
             // SAFETY: the granule has a shadow.
@@ -173,8 +185,16 @@ fn note(
     }
 }
 
-/// The running thread's moment changed: nothing is compared with it.
-pub fn refresh(_thread: ThreadId) {}
+/// The running thread's moment changed.
+#[inline]
+pub fn refresh() {
+    let moment = MOMENT.get();
+    *moment = moment.wrapping_add(1).max(1);
+    if *moment == 1 {
+        // Numbers come again.
+        *SEEN.get() = [(0, 0, 0); SLOTS];
+    }
+}
 
 /// The program got a block: what its granules held before is another object's.
 pub fn allocated(start: u64, size: u64) {
@@ -190,6 +210,7 @@ pub fn allocated(start: u64, size: u64) {
 pub fn forget(start: u64, len: u64) {
     if let Some(detector) = &mut RUN.get().detector {
         detector.forgotten(start, len);
+        refresh();
     }
 }
 
