@@ -28,7 +28,7 @@ pub fn poll(timeout: u64) {
                 retry = true;
                 thread.ready |= timeout != 0;
             }
-            _ => {}
+            _ => retry |= thread.waits_outside(),
         }
     }
     if timeout == 0 && polled.is_empty() {

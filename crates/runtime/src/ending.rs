@@ -42,7 +42,6 @@ pub fn start() {
     for signal in CRASHES {
         restore(signal);
     }
-    alternate_stack();
     // SAFETY: a function that lives as long as the process. Registered before any other, it runs last.
     unsafe { libc_on_exit(exited, core::ptr::null_mut()) };
 }
@@ -58,16 +57,32 @@ extern "C" fn exited(status: i32, _: *mut c_void) {
     }
 }
 
+/// Stacks of crash handlers that ended threads left.
+static STACKS: Held<Vec<*mut u8>> = Held::new(Vec::new());
+
 /// Gives this thread a stack for crash handlers, so that a stack overflow is seen too.
-pub fn alternate_stack() {
-    let stack = Vec::<u8>::with_capacity(ALTERNATE).leak().as_mut_ptr();
+pub fn alternate_stack(t: &mut Thread, fresh: *mut u8) {
+    t.alternate = fresh;
     let stack = libc::stack_t {
-        ss_sp: stack.cast(),
+        ss_sp: fresh.cast(),
         ss_flags: 0,
         ss_size: ALTERNATE,
     };
-    // SAFETY: memory that lives as long as the process.
+    // SAFETY: memory that lives as long as the process, used by one thread at a time.
     unsafe { sys!(libc::SYS_sigaltstack, &raw const stack, 0usize) };
+}
+
+/// A stack for a thread's crash handlers.
+pub fn new_stack() -> *mut u8 {
+    let stacks = STACKS.get();
+    stacks
+        .pop()
+        .unwrap_or_else(|| Vec::<u8>::with_capacity(ALTERNATE).leak().as_mut_ptr())
+}
+
+/// A thread ends; the next one is created only after it is gone.
+pub fn give_back_stack(t: &mut Thread) {
+    STACKS.get().push(core::mem::replace(&mut t.alternate, core::ptr::null_mut()));
 }
 
 /// Whether a signal is one of those whose default tells of a crash.

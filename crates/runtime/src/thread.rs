@@ -53,6 +53,8 @@ pub struct Thread {
     pub woken: bool,
     /// Whether a descriptor it waits for is ready.
     pub ready: bool,
+    /// Whether the object it waits for is shared with other processes.
+    pub shared: bool,
     /// Descriptors it waits for.
     pub descriptors: Vec<libc::pollfd>,
     /// Blocked signals (bit `n - 1`).
@@ -83,6 +85,8 @@ pub struct Thread {
     pub argument: *mut c_void,
     /// Bounds of its stack (0..0: unknown).
     pub stack: (u64, u64),
+    /// Stack for its crash handlers.
+    pub alternate: *mut u8,
     /// Address of the kernel id that the kernel clears when the thread is gone.
     pub gone_word: *const AtomicU32,
     /// Initialisers that it is about to run: control and routine.
@@ -127,6 +131,7 @@ impl Threads {
             deadline: NEVER,
             woken: false,
             ready: false,
+            shared: false,
             descriptors: Vec::new(),
             mask: 0,
             pending: 0,
@@ -142,6 +147,7 @@ impl Threads {
             start: None,
             argument: core::ptr::null_mut(),
             stack: (0, 0),
+            alternate: core::ptr::null_mut(),
             gone_word: core::ptr::null(),
             once: Vec::new(),
             robust: Vec::new(),

@@ -229,6 +229,7 @@ pub fn wait(t: &mut Thread, wait: Wait, next: Operation, deadline: u64) -> Outco
     s.hand_over(t, Cause::Blocked);
     let outcome = t.outcome;
     t.wait = Wait::None;
+    t.shared = false;
     t.deadline = NEVER;
     if outcome != Outcome::Ready {
         s.trail.mix(t.id, Event::Outcome, outcome as u64);

@@ -169,6 +169,11 @@ impl Thread {
         true
     }
 
+    /// Whether the world outside the process may end its wait.
+    pub fn waits_outside(&self) -> bool {
+        self.wait.external() || self.shared && self.wait != Wait::None
+    }
+
     /// Whether it waits with a deadline.
     pub fn timed(&self) -> bool {
         self.wait != Wait::None && self.deadline != NEVER

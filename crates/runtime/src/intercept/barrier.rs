@@ -15,6 +15,7 @@ use libc::c_int;
 
 const ROUND: u64 = 4;
 const COUNT: u64 = 8;
+const SHARED: u64 = 12;
 const SIZE: u64 = 32;
 const SERIAL_THREAD: c_int = -1;
 
@@ -40,6 +41,7 @@ interpose! {
             return SERIAL_THREAD;
         }
         while word(a + ROUND).load(Relaxed) == round {
+            t.shared = word(a + SHARED).load(Relaxed) != 0;
             wait(t, Wait::Barrier(a, round), Operation::Continue, NEVER);
         }
         observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));

@@ -14,6 +14,7 @@ use libc::{c_int, timespec};
 
 const FLAGS: u64 = 36;
 const MONOTONIC: i32 = 2;
+const SHARED: i32 = 1;
 const SIZE: u64 = 48;
 
 /// Clock that a condition variable's time-outs are on.
@@ -41,6 +42,11 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
             Ok(count) => count,
             Err(error) => return error,
         };
+        if word(c + FLAGS).load(Relaxed) & SHARED != 0 {
+            // Other processes cannot reach our waiters: it waits as if they might.
+            super::not_modelled("condition variable shared between processes");
+            t.shared = true;
+        }
         let outcome = wait(t, Wait::Condition(c), mutex::acquire(m), deadline);
         if outcome == Outcome::Ready {
             observe::acquire_edge(t.id, ObjectKind::Condition, c);

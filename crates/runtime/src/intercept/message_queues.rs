@@ -22,10 +22,10 @@ fn until(
     point(Operation::External);
     super::cancel::test(t);
     let past = clock::timespec(0);
-    // SAFETY: the caller's time.
     let deadline = if time.is_null() {
         Some(NEVER)
     } else {
+        // SAFETY: the caller's time.
         unsafe { clock::absolute(time, libc::CLOCK_REALTIME) }
     };
     let Some(deadline) = deadline else {

@@ -22,6 +22,7 @@ const SIZE: u64 = 40;
 const RECURSIVE: i32 = 1;
 const ERRORCHECK: i32 = 2;
 const ROBUST: i32 = 16;
+const SHARED: i32 = 128;
 /// Owner of a robust mutex whose owner died.
 const INCONSISTENT: i32 = 0x7fff_ffff;
 /// Owner of a robust mutex that was not made consistent.
@@ -61,6 +62,7 @@ pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
             return libc::ENOTRECOVERABLE;
         }
         while word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
+            t.shared = kind & SHARED != 0;
             let outcome = wait(t, Wait::Lock(ObjectKind::Mutex, a), acquire(a), deadline);
             if outcome == Outcome::TimedOut && word(a).load(Relaxed) != 0 {
                 return libc::ETIMEDOUT;

@@ -12,6 +12,7 @@ use deadheat_model::{LockMode, ObjectKind, Operation};
 use libc::{c_int, timespec};
 
 const WRITER: u64 = 4;
+const SHARED: u64 = 28;
 const KIND: u64 = 48;
 const PREFERS_WRITERS: i32 = 2;
 const SIZE: u64 = 56;
@@ -45,6 +46,7 @@ unsafe fn read_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
             return libc::EDEADLK;
         }
         while !readable(a) {
+            t.shared = word(a + SHARED).load(Relaxed) != 0;
             if wait(t, Wait::ReadLock(a), acquire(a), deadline) == Outcome::TimedOut && !readable(a) {
                 return libc::ETIMEDOUT;
             }
@@ -64,6 +66,7 @@ unsafe fn write_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
             return libc::EDEADLK;
         }
         while !writable(a) {
+            t.shared = word(a + SHARED).load(Relaxed) != 0;
             if wait(t, Wait::WriteLock(a), acquire(a), deadline) == Outcome::TimedOut && !writable(a) {
                 return libc::ETIMEDOUT;
             }

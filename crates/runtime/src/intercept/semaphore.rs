@@ -12,6 +12,8 @@ use core::sync::atomic::Ordering::Relaxed;
 use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, timespec};
 
+/// glibc's mark of a semaphore that processes share.
+const SHARED: u64 = 8;
 const SIZE: u64 = 32;
 
 fn acquire(a: u64) -> Operation {
@@ -40,6 +42,8 @@ unsafe fn wait_for(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     super::cancel::test(t);
     // SAFETY: the caller's semaphore.
     while !unsafe { take(t, a) } {
+        // SAFETY: as above.
+        t.shared = unsafe { word(a + SHARED) }.load(Relaxed) != 0;
         match wait(t, Wait::Semaphore(a), acquire(a), deadline) {
             Outcome::Ready => {}
             Outcome::TimedOut => return fail(libc::ETIMEDOUT),

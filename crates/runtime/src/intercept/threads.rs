@@ -15,7 +15,7 @@ use crate::{clock, observe, report, stuck, tls};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
-use deadheat_model::{Operation, ThreadId};
+use deadheat_model::Operation;
 use deadheat_wire::record::{Record, ThreadCreated};
 use libc::{c_int, pthread_attr_t, pthread_t, timespec};
 
@@ -55,6 +55,7 @@ pub fn adopt_main(main: &mut Thread) {
         let top = (__libc_stack_end as u64 | 0xfff) + 1;
         main.stack = (top.saturating_sub(stack_limit()), top + (1 << 16));
     }
+    main.alternate = crate::ending::new_stack();
     adopt(main);
 }
 
@@ -77,9 +78,7 @@ fn adopt(t: &mut Thread) {
     if unsafe { sys!(libc::SYS_prctl, PR_GET_TID_ADDRESS, &raw mut word) } == 0 {
         t.gone_word = word;
     }
-    if t.id != ThreadId::MAIN {
-        crate::ending::alternate_stack();
-    }
+    crate::ending::alternate_stack(t, t.alternate);
 }
 
 extern "C" fn begin(record: *mut c_void) -> *mut c_void {
@@ -106,6 +105,7 @@ extern "C" fn last_destructor(record: *mut c_void) {
         return;
     }
     mutex::abandon(t);
+    crate::ending::give_back_stack(t);
     if t.detached {
         ENDED.get().push(t.pthread);
         scheduler().threads.forget(t);
@@ -140,6 +140,7 @@ pub unsafe fn create(
         child.start = Some(start);
         child.argument = argument;
         child.mask = t.mask;
+        child.alternate = crate::ending::new_stack();
         let mut size = stack_limit() as usize;
         if !attributes.is_null() {
             let mut state = 0;
@@ -156,6 +157,7 @@ pub unsafe fn create(
             libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
         }
         if result != 0 {
+            crate::ending::give_back_stack(child);
             scheduler().threads.remove_last();
             return result;
         }

@@ -14,7 +14,7 @@ impl Scheduler {
         let mut external = false;
         for t in self.threads.iter() {
             deadline = deadline.min(t.deadline);
-            external |= t.wait.external() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
+            external |= t.waits_outside() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
         }
         (deadline, external)
     }
@@ -35,7 +35,7 @@ impl Scheduler {
                     stamp: t.stamp,
                     timeout: false,
                 });
-            } else if timeouts && t.timed() && (self.polled || !t.wait.external()) {
+            } else if timeouts && t.timed() && (self.polled || !t.waits_outside()) {
                 self.enabled.push(Enabled {
                     thread: t.id,
                     next: t.next,
