@@ -192,10 +192,10 @@ impl Ir {
     /// An integer brought to 64 bits, without sign.
     pub fn widen(&self, value: Value) -> Value {
         llvm!({
-            if LLVMGetIntTypeWidth(LLVMTypeOf(value)) == 64 {
-                value
-            } else {
-                self.ours(LLVMBuildZExtOrTrunc(self, value))
+            match LLVMGetIntTypeWidth(LLVMTypeOf(value)) {
+                64 => value,
+                65.. => self.ours(LLVMBuildTrunc(self.builder, value, self.i64, c"".as_ptr())),
+                _ => self.ours(LLVMBuildZExt(self.builder, value, self.i64, c"".as_ptr())),
             }
         })
     }
@@ -219,18 +219,6 @@ impl Ir {
             function
         })
     }
-}
-
-/// Extends or truncates an integer to 64 bits (not in the C API as one call).
-#[allow(non_snake_case)]
-fn LLVMBuildZExtOrTrunc(ir: &Ir, value: Value) -> Value {
-    llvm!({
-        if LLVMGetIntTypeWidth(LLVMTypeOf(value)) > 64 {
-            LLVMBuildTrunc(ir.builder, value, ir.i64, c"".as_ptr())
-        } else {
-            LLVMBuildZExt(ir.builder, value, ir.i64, c"".as_ptr())
-        }
-    })
 }
 
 impl Drop for Ir {
@@ -312,6 +300,11 @@ pub fn is_plain_pointer(value: Value) -> bool {
 pub fn is_integer(value: Value, bits: u32) -> bool {
     let ty = type_of(value);
     llvm!(LLVMGetTypeKind(ty) == LLVMTypeKind::LLVMIntegerTypeKind && LLVMGetIntTypeWidth(ty) == bits)
+}
+
+/// Whether the value is an integer.
+pub fn is_any_integer(value: Value) -> bool {
+    llvm!(LLVMGetTypeKind(LLVMTypeOf(value)) == LLVMTypeKind::LLVMIntegerTypeKind)
 }
 
 /// The number, if the value is a constant integer of at most 64 bits.

@@ -242,7 +242,7 @@ impl Call<'_> {
             _ => {}
         }
         self.found.push(site);
-        if kind == SiteKind::AtomicCompareExchange {
+        if kind == SiteKind::AtomicCompareExchange && ir::is_any_integer(self.call) {
             self.found.extend(result_of(&site));
         }
     }

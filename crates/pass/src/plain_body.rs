@@ -32,7 +32,7 @@ impl<'a> PlainBody<'a> {
         PlainBody {
             ir,
             tables,
-            symbol: name.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$"),
+            symbol: assembly_symbol(name),
             element,
         }
     }
@@ -72,7 +72,7 @@ impl<'a> PlainBody<'a> {
     fn write(&self, statement: &Statement, nop: &str, operands: &str, arguments: &[Value], in_memory: bool) {
         let ir = self.ir;
         let text = format!(
-            "771: {nop}\n.pushsection {SITES},\"ao?\",@progbits,\"{}\"\n.long 771b - .\n.long {} - .\n.popsection",
+            "771: {nop}\n.pushsection {SITES},\"ao?\",@progbits,{}\n.long 771b - .\n.long {} - .\n.popsection",
             self.symbol,
             self.tables.label(statement.desc)
         );
@@ -94,6 +94,19 @@ impl<'a> PlainBody<'a> {
         if in_memory {
             llvm!(LLVMAddCallSiteAttribute(call, 1, self.element));
         }
+    }
+}
+
+/// A symbol as inline assembly has it: quoted only if it must be, as not every assembler knows quotes.
+fn assembly_symbol(name: &str) -> String {
+    let plain = name
+        .bytes()
+        .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'.' | b'$'));
+    let escaped = name.replace('\\', "\\\\").replace('"', "\\\"").replace('$', "$$");
+    if plain && !name.starts_with(|c: char| c.is_ascii_digit()) {
+        escaped
+    } else {
+        format!("\"{escaped}\"")
     }
 }
 
