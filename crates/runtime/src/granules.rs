@@ -14,6 +14,30 @@ use deadheat_detect::{AtomicEvent, Granules, HappensBefore};
 use deadheat_model::ThreadId;
 use deadheat_wire::record::{self, Record};
 
+/// What a step came to.
+enum Verdict {
+    Clean,
+    /// Suspicious, and the granule is flagged.
+    Flagged,
+    /// Suspicious, but the signature had its share.
+    Cut,
+}
+
+/// A suspicious step that was cut so often in a row that it is made without asking.
+#[derive(Clone, Copy)]
+struct Refused {
+    /// (cell, set, context, version, whether it writes, site)
+    key: (u64, u32, u32, u32, bool, u64),
+    next: u64,
+    next_set: u32,
+    count: u32,
+}
+
+/// Cuts in a row of one step after which the detector is no longer asked.
+const REFUSALS: u32 = 16;
+/// Such steps known at once.
+const REFUSED: usize = 256;
+
 /// Slots of the cache of contexts.
 const CONTEXTS: usize = 1024;
 
@@ -21,6 +45,9 @@ struct Run {
     detector: Option<Granules>,
     /// Contexts by (thread, lockset, epoch).
     contexts: [((u32, u32, u32), u32); CONTEXTS],
+    refused: [Refused; REFUSED],
+    /// Suspicious steps made without asking.
+    cut: u64,
     /// Version of the running thread's clock.
     version: u32,
     /// Whether only the main thread has ever run.
@@ -31,6 +58,8 @@ struct Run {
 static RUN: Held<Run> = Held::new(Run {
     detector: None,
     contexts: [((u32::MAX, 0, 0), 0); CONTEXTS],
+    refused: [Refused { key: (0, 0, 0, 0, false, 0), next: 0, next_set: 0, count: 0 }; REFUSED],
+    cut: 0,
     version: 0,
     alone: true,
     outside: 0,
@@ -113,16 +142,33 @@ pub fn granule(at: u64, write: bool, site: u64) {
             }
             return;
         }
+        let key = (found, had, context, run.version, write, site);
+        let refused = &mut run.refused[refused_slot(found, site)];
+        if refused.key == key && refused.count >= REFUSALS && (refused.next_set == 0 || *side(at) & HAS_SETS != 0) {
+            run.cut += 1;
+            *cell(at) = refused.next;
+            if *side(at) & HAS_SETS != 0 {
+                *set(at) = refused.next_set;
+            }
+            return;
+        }
         if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) {
-            let (next, suspicious) = step(detector, clocks, at, context, write, site);
-            if !suspicious {
-                memo::learn(write, next);
+            let (Step { next, next_set, .. }, verdict) = step(detector, clocks, at, context, write, site);
+            match verdict {
+                Verdict::Clean => memo::learn(write, Step { cell: found, next, set: had, next_set }),
+                Verdict::Cut if refused.key == key => refused.count += 1,
+                Verdict::Cut => *refused = Refused { key, next, next_set, count: 1 },
+                Verdict::Flagged => refused.count = 0,
             }
         }
     }
 }
 
-/// Makes the granule's next step. Tells whether it was suspicious.
+fn refused_slot(cell: u64, site: u64) -> usize {
+    ((cell ^ site).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % REFUSED
+}
+
+/// Makes the granule's next step.
 ///
 /// # Safety
 /// The granule has a shadow with valid cells.
@@ -133,7 +179,7 @@ unsafe fn step(
     context: u32,
     write: bool,
     site: u64,
-) -> (Step, bool) {
+) -> (Step, Verdict) {
     // SAFETY: as our caller.
     unsafe {
         let found = *cell(at);
@@ -150,10 +196,14 @@ unsafe fn step(
             }
             *set(at) = next.set;
         }
-        if next.suspicious {
-            detector.flag(clocks, at, context, w, r, had, write, site);
-        }
-        (Step { cell: found, next: to, set: had, next_set: next.set }, next.suspicious)
+        let verdict = if !next.suspicious {
+            Verdict::Clean
+        } else if detector.flag(clocks, at, context, w, r, had, write, site) || detector.flags().contains(at) {
+            Verdict::Flagged
+        } else {
+            Verdict::Cut
+        };
+        (Step { cell: found, next: to, set: had, next_set: next.set }, verdict)
     }
 }
 
@@ -204,7 +254,7 @@ pub fn finish() {
     let flags = detector.flags();
     crate::report::write(&Record::Granules(record::Granules {
         addresses: flags.granules(),
-        cut: flags.cut(),
+        cut: flags.cut() + run.cut,
         outside: run.outside,
         lock_words: observe::clocks().map(|c| c.lock_words()).unwrap_or_default(),
     }));

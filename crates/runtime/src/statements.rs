@@ -88,34 +88,30 @@ pub fn check(address: u64, len: u64, desc: u64, frame: u64) {
     if !token::running() || shadow::covered(address, len).is_empty() {
         return;
     }
-    let mut hit = Vec::new();
-    range::flagged(address, len, |granule| hit.push(granule));
-    if hit.is_empty() {
-        return;
-    }
     let run = RUN.get();
     let Some(whole) = decode(run, desc) else { return };
-    if whole.kind != SiteKind::Group {
-        let bytes = ByteRange { start: address, len };
-        for granule in hit {
+    range::flagged(address, len, |granule| {
+        if whole.kind != SiteKind::Group {
+            let bytes = ByteRange { start: address, len };
             record(run, &whole, 0, granule, mask(bytes, granule), bytes, frame);
+            return;
         }
-        return;
-    }
-    for part in site::group(desc) {
-        let Some(site) = decode(run, part.desc) else { continue };
-        for &granule in &hit {
+        for part in site::group(desc) {
+            let Some(site) = decode(run, part.desc) else { continue };
             let (mask, bytes) = part.touches(address, len, granule);
             if mask != 0 {
                 record(run, &site, whole.flags, granule, mask, bytes, frame);
             }
         }
-    }
+    });
 }
 
 /// The bytes of a granule that lie in a range.
+#[inline]
 pub fn mask(bytes: ByteRange, granule: u64) -> u8 {
-    (0..8).filter(|n| (granule + n).wrapping_sub(bytes.start) < bytes.len).fold(0, |mask, n| mask | 1 << n)
+    let low = bytes.start.max(granule) - granule;
+    let high = (bytes.start + bytes.len).min(granule + 8).saturating_sub(granule);
+    if low >= high { 0 } else { ((0xff_u64 << low) & (0xff_u64 >> (8 - high))) as u8 }
 }
 
 fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: ByteRange, frame: u64) {
@@ -164,15 +160,16 @@ fn note(
     let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else { return };
     let number = u64::from(statement.id.module) << 32 | u64::from(statement.id.index);
     let moment = || {
-        let before = memory::peek(bytes.start, bytes.len);
-        let mut kept = [0; 16];
-        kept[..before.len()].copy_from_slice(&before);
+        let mut before = [0; 16];
+        let known = bytes.len.min(16) as u8;
+        // SAFETY: the bytes have a shadow and the program's own instruction accesses them next.
+        unsafe { core::ptr::copy_nonoverlapping(bytes.start as *const u8, before.as_mut_ptr(), known.into()) };
         Moment {
             kind: statement.kind,
             bytes,
             stack: stacks::number(site::nop_of(statement.id), frame, stack::bounds(frame)),
-            before: kept,
-            known: before.len() as u8,
+            before,
+            known,
         }
     };
     let news = detector.record(clocks, thread, number, granule, mask, statement.flags, context, moment);
