@@ -10,14 +10,18 @@ mod variables;
 
 use crate::finding::Frame;
 use addr2line::Loader;
+use object::{Object, ObjectSegment};
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 use variables::Variables;
 
 /// A loaded file of the program.
 struct Module {
     path: PathBuf,
     bias: u64,
+    /// Addresses of the file that are loaded.
+    extent: Range<u64>,
     loader: Option<Loader>,
     variables: Option<Variables>,
 }
@@ -44,9 +48,11 @@ impl Symboliser {
     pub fn new(modules: impl IntoIterator<Item = (PathBuf, u64)>) -> Symboliser {
         let module = |(path, bias): (PathBuf, u64)| {
             let loader = Loader::new(&path).ok();
+            let extent = extent(&path);
             Module {
                 path,
                 bias,
+                extent,
                 loader,
                 variables: None,
             }
@@ -65,8 +71,11 @@ impl Symboliser {
         let probe = if is_return { address.wrapping_sub(1) } else { address };
         let mut found = Vec::new();
         for module in &self.modules {
-            let Some(loader) = &module.loader else { continue };
-            found = frames(loader, probe.wrapping_sub(module.bias));
+            let at = probe.wrapping_sub(module.bias);
+            let Some(loader) = module.loader.as_ref().filter(|_| module.extent.contains(&at)) else {
+                continue;
+            };
+            found = frames(loader, at);
             if !found.is_empty() {
                 break;
             }
@@ -88,7 +97,11 @@ impl Symboliser {
     pub fn static_variable(&mut self, address: u64) -> Option<Variable> {
         self.modules.iter_mut().find_map(|m| {
             let at = address.wrapping_sub(m.bias);
-            m.variables().static_at(at)
+            if m.extent.contains(&at) {
+                m.variables().static_at(at)
+            } else {
+                None
+            }
         })
     }
 
@@ -158,8 +171,22 @@ fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
     found
 }
 
-/// A symbol as its author wrote it.
+/// The loaded addresses of a file; none if it is no ELF file.
+fn extent(path: &Path) -> Range<u64> {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let Ok(file) = object::File::parse(&*bytes) else {
+        return 0..0;
+    };
+    let ends = file.segments().map(|s| s.address().saturating_add(s.size()));
+    let low = file.segments().map(|s| s.address()).min().unwrap_or(0);
+    low..ends.max().unwrap_or(0)
+}
+
+/// A symbol as its author wrote it. C names are left alone: `f` is not C++'s `float`.
 pub fn demangle(symbol: &str) -> String {
     let plain = symbol.strip_suffix(".dh").unwrap_or(symbol);
+    if !plain.starts_with("_Z") && !plain.starts_with("_R") {
+        return plain.into();
+    }
     addr2line::demangle_auto(plain.into(), None).into_owned()
 }
