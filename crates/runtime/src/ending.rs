@@ -82,7 +82,9 @@ pub fn new_stack() -> *mut u8 {
 
 /// A thread ends; the next one is created only after it is gone.
 pub fn give_back_stack(t: &mut Thread) {
-    STACKS.get().push(core::mem::replace(&mut t.alternate, core::ptr::null_mut()));
+    STACKS
+        .get()
+        .push(core::mem::replace(&mut t.alternate, core::ptr::null_mut()));
 }
 
 /// Whether a signal is one of those whose default tells of a crash.

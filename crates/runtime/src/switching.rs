@@ -5,6 +5,7 @@
 use crate::sys::sys;
 use crate::thread::Thread;
 use core::sync::atomic::{AtomicU32, Ordering::*};
+use deadheat_model::ThreadId;
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
@@ -29,6 +30,10 @@ pub fn await_turn(own: &Thread) {
 /// malloc caches) has happened before anything else does.
 pub fn await_gone(thread: &Thread) {
     let word: *const AtomicU32 = thread.gone_word;
+    if word.is_null() && thread.id == ThreadId::MAIN {
+        // The first kernel thread of a process stays until the last one ends.
+        return;
+    }
     if word.is_null() {
         // SAFETY: signal 0 only asks whether the thread exists.
         while unsafe { sys!(libc::SYS_tgkill, crate::sys::getpid(), thread.kernel_id, 0i32) } == 0 {

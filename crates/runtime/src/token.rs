@@ -15,15 +15,17 @@ use crate::wait::{Outcome, Wait, granule};
 use crate::{descriptors, observe, signals, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use deadheat_model::{Access, LockMode, ObjectKind, Operation, ThreadId};
+use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
 use deadheat_schedule::{AnyPolicy, Cause, Enabled};
 
 /// Descriptors are polled at every so many picks: a count, never a time.
 const POLL_EVERY: u32 = 32;
 /// Idle rounds per live thread before virtual time jumps although somebody could spin on.
 const SPIN_ROUNDS: u64 = 64;
+/// Nanoseconds of real time that idle rounds wait for the outside.
+const IDLE_POLL: u64 = 100_000;
 /// A loop of back edges is worth this part of a yield in the count that ends in a hang: it may compute.
-const LOOPS_PER_YIELD: u64 = 16;
+const LOOPS_PER_YIELD: u64 = 4;
 
 /// Scheduler state, see the module.
 pub struct Scheduler {
@@ -33,8 +35,10 @@ pub struct Scheduler {
     pub trail: Trail,
     /// Scheduling points so far.
     pub step: u64,
-    /// Back edge loops and yields since the last progress, in units of `1 / LOOPS_PER_YIELD` yields.
-    idle: u64,
+    /// Yields since the last progress.
+    yields: u64,
+    /// Turns lost to back edges since then.
+    loops: u64,
     hang: u64,
     stamp: u64,
     picks: u32,
@@ -48,13 +52,15 @@ pub struct Scheduler {
     /// A thread that has given the token up for good and may not be gone from the kernel yet.
     leaving: Option<ThreadId>,
     enabled: Vec<Enabled>,
+    waited_outside: bool,
 }
 
 static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     threads: Threads::new(),
     trail: Trail::new(),
     step: 0,
-    idle: 0,
+    yields: 0,
+    loops: 0,
     hang: 0,
     stamp: 0,
     picks: 0,
@@ -65,6 +71,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     points: 0,
     leaving: None,
     enabled: Vec::new(),
+    waited_outside: false,
 });
 
 /// Whether the run is controlled.
@@ -82,7 +89,7 @@ pub fn start(policy: AnyPolicy, fifo_quantum: Option<u32>, hang_yields: u64, rep
     s.policy = Some(policy);
     s.quantum = fifo_quantum;
     s.poll_every = if replayed { 1 } else { POLL_EVERY };
-    s.hang = hang_yields.saturating_mul(LOOPS_PER_YIELD);
+    s.hang = hang_yields;
     let main = s.threads.add(0);
     tls::set_thread(main);
     ACTIVE.store(true, Relaxed);
@@ -135,7 +142,9 @@ pub fn step() -> u64 {
 /// Something moved: a lock was taken, a wait ended, output was made, an atomic changed its variable.
 #[inline]
 pub fn progress() {
-    scheduler().idle = 0;
+    let s = scheduler();
+    s.yields = 0;
+    s.loops = 0;
 }
 
 /// A new place at the end of the queue.
@@ -150,6 +159,9 @@ pub fn point(next: Operation) {
     let Some(t) = me() else { return };
     let s = scheduler();
     s.comes(t, &next);
+    if matches!(next, Operation::Atomic(access) if access.kind == SiteKind::AtomicStore) {
+        progress();
+    }
     if signals::arrived() {
         signals::deliver(t);
     }
@@ -182,7 +194,7 @@ pub fn arrive(access: Access) {
 
 /// Gives the processor up.
 pub fn give_way(t: &mut Thread) {
-    yield_as(t, Cause::Yield, LOOPS_PER_YIELD);
+    yield_as(t, Cause::Yield);
 }
 
 /// A spin loop lost its turn; waits until the aligned 8 bytes around `addr` change if given.
@@ -194,16 +206,16 @@ pub fn yield_spin(addr: Option<u64>) {
             let value = unsafe { granule(addr) };
             wait(t, Wait::Spin(addr, value), Operation::Yield, NEVER);
         }
-        None => yield_as(t, Cause::Spin, 1),
+        None => yield_as(t, Cause::Spin),
     }
 }
 
-fn yield_as(t: &mut Thread, cause: Cause, idle: u64) {
+fn yield_as(t: &mut Thread, cause: Cause) {
     let s = scheduler();
     s.step += 1;
     s.trail.mix(t.id, Event::Yields, cause as u64);
     clock::tick();
-    s.idles(idle);
+    s.idles(cause);
     t.stamp = next_stamp();
     t.next = Operation::Yield;
     s.hand_over(t, cause);
@@ -311,7 +323,7 @@ pub fn forked(t: &mut Thread) {
         }
     }
     s.leaving = None;
-    s.idle = 0;
+    progress();
     s.step = 0;
     s.trail.restart();
 }
@@ -328,20 +340,31 @@ impl Scheduler {
     }
 
     /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
-    fn idles(&mut self, amount: u64) {
-        self.idle += amount;
-        let round = SPIN_ROUNDS * LOOPS_PER_YIELD * self.threads.live.len() as u64;
-        if self.idle % round >= amount {
+    ///
+    /// As long as a thread loops by back edges it may be computing while others wait for it, so then those
+    /// loops alone count, at a lower rate.
+    fn idles(&mut self, cause: Cause) {
+        match cause {
+            Cause::Spin => self.loops += 1,
+            _ => self.yields += 1,
+        }
+        let round = SPIN_ROUNDS * self.threads.live.len() as u64;
+        if !(self.yields + self.loops).is_multiple_of(round) {
             return;
         }
         crate::report::heartbeat(self.step);
         let (deadline, external) = self.outlook();
         if external {
-            descriptors::poll(100_000);
+            descriptors::poll(IDLE_POLL);
             return;
         }
-        if self.idle >= self.hang {
-            stuck::hang(self.idle / LOOPS_PER_YIELD);
+        let hangs = if self.loops > 0 {
+            self.loops / LOOPS_PER_YIELD
+        } else {
+            self.yields
+        };
+        if hangs >= self.hang {
+            stuck::hang(self.yields + self.loops);
         }
         if deadline != NEVER {
             clock::advance_to(deadline);

@@ -67,6 +67,7 @@ macro_rules! told {
             if !block.is_null() {
                 let outer = core::mem::replace(&mut t.frame, frame!());
                 observe::allocated(block as u64, $size as u64);
+                token::progress();
                 t.frame = outer;
             }
         }

@@ -1,11 +1,11 @@
 //! Who runs next: lists who could, waits for the world outside as long as nobody can, asks the policy.
 
-use super::{LOOPS_PER_YIELD, Scheduler};
+use super::Scheduler;
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
 use crate::{clock, descriptors, signals, stuck};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
-use deadheat_wire::record::Record;
+use deadheat_wire::record::{Notice, Record};
 
 impl Scheduler {
     /// Earliest deadline, and whether somebody waits for the outside.
@@ -117,7 +117,7 @@ impl Scheduler {
         if !self.enabled.is_empty() {
             let spinners = core::mem::take(&mut self.enabled);
             let before = clock::now();
-            self.idles(LOOPS_PER_YIELD);
+            self.idles(Cause::Yield);
             if clock::now() != before {
                 return self.list(wants);
             }
@@ -142,6 +142,10 @@ impl Scheduler {
     /// One real wait for descriptors, signals or the nearest deadline.
     fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
         crate::report::heartbeat(self.step);
+        if !core::mem::replace(&mut self.waited_outside, true) {
+            let reason = "a thread waited for the world outside the process".into();
+            crate::report::write(&Record::Notice(Notice::NotReplayable { reason }));
+        }
         let left = if deadline == NEVER {
             NEVER
         } else {
