@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { BUCKETS = 1 << 16, STRIPES = 256, KEYS = 400000, COUNTS = 1500000, THREADS = 2 };
+enum { BUCKETS = 1 << 16, STRIPES = 256, KEYS = 400000, COUNTS = 800000, THREADS = 2 };
 
 struct entry {
     unsigned long key, count;
