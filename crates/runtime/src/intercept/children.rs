@@ -1,6 +1,7 @@
 //! Waiting for child processes: for one by a pidfd, for any by trying again now and then.
 
 use super::interpose;
+use crate::clock;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, progress};
@@ -9,38 +10,53 @@ use core::ffi::c_void;
 use deadheat_model::Operation;
 use libc::{c_int, pid_t, siginfo_t};
 
-/// Tries until `attempt` gives something; `pid` is the child to wait for if it is one.
-fn until(t: &mut Thread, pid: pid_t, attempt: impl Fn() -> Option<isize>) -> c_int {
+/// Makes a call that waits for children. `attempt` gets further options and gives nothing if no child is
+/// ready; `pid` is the child to wait for if it is one; `returns`: the caller does not want to wait.
+///
+/// A wait is one scheduling point whether the child has ended already or not: how fast it is must not show.
+fn until(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> Option<isize>) -> c_int {
     point(Operation::External);
     super::cancel::test(t);
-    loop {
-        if let Some(result) = attempt() {
-            progress();
-            return c_result(result) as c_int;
+    if returns {
+        let result = c_result(attempt(libc::WNOHANG).unwrap_or(0)) as c_int;
+        if result == 0 {
+            super::mutex::failed_try(t);
         }
-        // SAFETY: plain calls.
+        return result;
+    }
+    let alone = token::scheduler().threads.live.len() == 1;
+    if alone && !crate::signals::may_come() && clock::timer_deadline() == NEVER {
+        return c_result(attempt(0).unwrap_or(0)) as c_int;
+    }
+    loop {
+        // SAFETY: a plain call.
         let fd = if pid > 0 {
-            // SAFETY: a plain call.
             unsafe { sys!(libc::SYS_pidfd_open, pid, 0i32) as c_int }
         } else {
             -1
         };
         t.descriptors.clear();
-        let mut for_what = Wait::Retry;
         if fd >= 0 {
-            t.descriptors.push(libc::pollfd {
-                fd,
-                events: libc::POLLIN,
-                revents: 0,
-            });
-            for_what = Wait::Descriptors;
+            let events = libc::POLLIN;
+            t.descriptors.push(libc::pollfd { fd, events, revents: 0 });
         }
+        if fd < 0
+            && let Some(result) = attempt(libc::WNOHANG)
+        {
+            progress();
+            return c_result(result) as c_int;
+        }
+        let for_what = if fd >= 0 { Wait::Descriptors } else { Wait::Retry };
         let outcome = token::wait(t, for_what, Operation::External, NEVER);
         if fd >= 0 {
             // SAFETY: our own descriptor.
             unsafe { sys!(libc::SYS_close, fd) };
         }
         super::cancel::test(t);
+        if let Some(result) = attempt(libc::WNOHANG) {
+            progress();
+            return c_result(result) as c_int;
+        }
         if outcome == Outcome::Interrupted && !crate::signals::restarts(t) {
             return fail(libc::EINTR);
         }
@@ -48,17 +64,13 @@ fn until(t: &mut Thread, pid: pid_t, attempt: impl Fn() -> Option<isize>) -> c_i
 }
 
 unsafe fn wait_for(t: &mut Thread, pid: pid_t, status: *mut c_int, options: c_int, usage: *mut c_void) -> pid_t {
-    let attempt = || {
+    let attempt = |more: c_int| {
         // SAFETY: the caller's buffers.
-        let result = unsafe { sys!(libc::SYS_wait4, pid, status, options | libc::WNOHANG, usage) };
-        (result != 0 || options & libc::WNOHANG != 0).then_some(result)
+        let result = unsafe { sys!(libc::SYS_wait4, pid, status, options | more, usage) };
+        (result != 0).then_some(result)
     };
-    let child = if options & (libc::WUNTRACED | libc::WCONTINUED) == 0 {
-        pid
-    } else {
-        0
-    };
-    until(t, child, attempt)
+    let whole = options & (libc::WUNTRACED | libc::WCONTINUED) == 0;
+    until(t, if whole { pid } else { 0 }, options & libc::WNOHANG != 0, attempt)
 }
 
 interpose! {
@@ -75,12 +87,12 @@ interpose! {
     fn waitid(t; kind: c_int, id: u32, info: *mut siginfo_t, options: c_int) -> c_int {
         let mut own: siginfo_t = core::mem::zeroed();
         let target = if info.is_null() { &raw mut own } else { info };
-        let attempt = || {
+        let attempt = |more: c_int| {
             (*target).si_signo = 0;
-            let result = sys!(libc::SYS_waitid, kind, id, target, options | libc::WNOHANG, 0usize);
-            (result != 0 || (*target).si_signo != 0 || options & libc::WNOHANG != 0).then_some(result)
+            let result = sys!(libc::SYS_waitid, kind, id, target, options | more, 0usize);
+            (result != 0 || (*target).si_signo != 0).then_some(result)
         };
         let one = kind == libc::P_PID as c_int && options & (libc::WSTOPPED | libc::WCONTINUED) == 0;
-        until(t, if one { id as pid_t } else { 0 }, attempt)
+        until(t, if one { id as pid_t } else { 0 }, options & libc::WNOHANG != 0, attempt)
     }
 }
