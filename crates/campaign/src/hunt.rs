@@ -257,6 +257,9 @@ impl Work<'_> {
                 break;
             }
         }
+        if phase.schedules == 0 && self.trouble.is_none() && !self.interrupted() {
+            self.trouble = Some("the budget was used up before detection began; give more: --budget DURATION".into());
+        }
         std::mem::take(&mut phase.candidates).in_order()
     }
 

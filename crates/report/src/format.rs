@@ -44,6 +44,8 @@ pub struct Options {
     pub suspected: bool,
     /// The options that `replay` needs to find the store, with a trailing space.
     pub store: String,
+    /// Nothing is stored: only tokens can be replayed.
+    pub unstored: bool,
 }
 
 /// Writes the report in a format. Text has colours as ANSI sequences; strip them where there is no terminal.

@@ -92,7 +92,7 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
         s.candidates, s.schedules, s.runs, s.seconds
     )?;
     if s.inconclusive > 0 {
-        write!(out, ", {} runs stopped by a limit", s.inconclusive)?;
+        write!(out, ", {} stopped by a limit", s.inconclusive)?;
     }
     out.push('\n');
     if let Some(why) = &s.stopped {
@@ -153,12 +153,13 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         stack(out, &place.stack, "    ")?;
     }
     evidence(out, f)?;
-    if f.replay.is_some() {
-        writeln!(
-            out,
-            "  again: {}",
-            paint(BOLD, format!("deadheat replay {}{}", options.store, f.id))
-        )?;
+    match &f.replay {
+        Some(token) if options.unstored => writeln!(out, "  again: deadheat replay {token} -- PROGRAM ARGS")?,
+        Some(_) => {
+            let command = format!("deadheat replay {}{}", options.store, f.id);
+            writeln!(out, "  again: {}", paint(BOLD, command))?;
+        }
+        None => {}
     }
     Ok(())
 }

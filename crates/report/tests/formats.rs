@@ -12,6 +12,7 @@ fn text(format: Format, suspected: bool) -> String {
     let options = Options {
         suspected,
         store: String::new(),
+        unstored: false,
     };
     write(&sample::report(), format, &options)
 }

@@ -18,6 +18,7 @@ pub fn finish(
     let options = format::Options {
         suspected: output.suspected,
         store: store.map(hint).unwrap_or_default(),
+        unstored: store.is_none(),
     };
     let text = format::write(report, output.format, &options);
     let written = match &output.output {
