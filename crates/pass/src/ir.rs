@@ -211,11 +211,10 @@ impl Ir {
             let function = LLVMAddFunction(self.module, terminated.as_ptr(), ty);
             LLVMSetLinkage(function, LLVMLinkage::LLVMExternalWeakLinkage);
             LLVMSetFunctionCallConv(function, convention);
-            for attribute in ["nounwind"] {
-                let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
-                let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
-                LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
-            }
+            let attribute = "nounwind";
+            let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
+            let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
+            LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
             function
         })
     }

@@ -23,6 +23,7 @@ mod library_calls;
 mod plain_body;
 mod range_checks;
 mod read_modify_write;
+mod section_globals;
 mod shim;
 mod tables;
 mod units;

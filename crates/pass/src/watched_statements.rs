@@ -197,11 +197,11 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
                 ..Statement::new(i, SiteKind::Exit)
             });
         }
-        LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr => {
-            if !inline_assembly::of_call(ir, i, found) {
-                library_calls::of_call(ir, i, &mut found.statements);
-                copied_arguments(ir, i, &mut found.statements);
-            }
+        LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr
+            if !inline_assembly::of_call(ir, i, found) =>
+        {
+            library_calls::of_call(ir, i, &mut found.statements);
+            copied_arguments(ir, i, &mut found.statements);
         }
         _ => {}
     }
