@@ -29,8 +29,8 @@ fn until(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> O
         return c_result(attempt(0).unwrap_or(0)) as c_int;
     }
     loop {
-        // SAFETY: a plain call.
         let fd = if pid > 0 {
+            // SAFETY: a plain call.
             unsafe { sys!(libc::SYS_pidfd_open, pid, 0i32) as c_int }
         } else {
             -1

@@ -62,10 +62,10 @@ fn pauses(t: &mut Thread) -> c_int {
 }
 
 unsafe fn deadline(time: *const timespec) -> Option<u64> {
-    // SAFETY: the caller's time.
     if time.is_null() {
         Some(NEVER)
     } else {
+        // SAFETY: the caller's time.
         unsafe { clock::relative(time) }
     }
 }
