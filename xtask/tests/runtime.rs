@@ -216,7 +216,7 @@ fn outside() {
     repeats(
         &program,
         "signals",
-        "interrupted 3 waited 12 alarms 1 handled 1\n",
+        "interrupted 1 waited 12 alarms 1 handled 1\n",
         EndKind::Exit(0),
     );
     repeats(&program, "cancel", "cleanup\n1 1\n", EndKind::Exit(0));
