@@ -53,7 +53,11 @@ pub fn clocks() -> Option<&'static mut HappensBefore> {
 /// The plan is known; called once, single-threaded, before any other function here.
 pub fn start(plan: &Plan) {
     let observer = OBSERVER.get();
-    observer.back_edges = if plan.back_edges == 0 { i64::MAX } else { plan.back_edges.into() };
+    observer.back_edges = if plan.back_edges == 0 {
+        i64::MAX
+    } else {
+        plan.back_edges.into()
+    };
     range::start();
     stack::start();
     memory::thread_started(ThreadId::MAIN);
@@ -91,7 +95,11 @@ fn begin_detection(observer: &mut Observer, purpose: Purpose, keep: Keep) {
     shadow::enter_thread();
     observer.purpose = purpose;
     observer.clocks = Some(HappensBefore::new(keep));
-    check::start(if purpose == Purpose::Granules { Use::Granules } else { Use::Statements });
+    check::start(if purpose == Purpose::Granules {
+        Use::Granules
+    } else {
+        Use::Statements
+    });
 }
 
 /// The run ends: results are recorded now. Called once, by the holder, also from a crash.
@@ -102,16 +110,25 @@ pub fn finish() {
         Purpose::Statements => statements::finish(),
         Purpose::Confirm => meeting::finish(),
     }
-    let cuts = [("heap blocks not kept", heap::dropped()), ("target accesses not kept", unordered::dropped())];
+    let cuts = [
+        ("heap blocks not kept", heap::dropped()),
+        ("target accesses not kept", unordered::dropped()),
+    ];
     for (what, count) in cuts {
         if count > 0 {
-            crate::report::write(&Record::Notice(Notice::Cut { what: what.into(), count }));
+            crate::report::write(&Record::Notice(Notice::Cut {
+                what: what.into(),
+                count,
+            }));
         }
     }
     if let Some(clocks) = clocks() {
         let count = clocks.atomics_cut() + clocks.contexts().cut;
         if count > 0 {
-            crate::report::write(&Record::Notice(Notice::Cut { what: "moments told apart".into(), count }));
+            crate::report::write(&Record::Notice(Notice::Cut {
+                what: "moments told apart".into(),
+                count,
+            }));
         }
     }
 }
@@ -233,7 +250,10 @@ pub fn destroyed(addr: u64, len: u64) {
                 clocks.edge_forgotten(key(kind, object.address));
             }
         }
-        cache.iter_mut().filter(|slot| slot.1 == object.address).for_each(|slot| slot.1 = 0);
+        cache
+            .iter_mut()
+            .filter(|slot| slot.1 == object.address)
+            .for_each(|slot| slot.1 = 0);
     });
 }
 
@@ -336,11 +356,20 @@ pub fn atomic(t: ThreadId, site: &Site, address: u64, len: u64, before: u64, suc
     let kind = match site.kind {
         SiteKind::AtomicLoad => AtomicKind::Load,
         SiteKind::AtomicStore => AtomicKind::Store,
-        SiteKind::AtomicCompareExchange => AtomicKind::CompareExchange { success, failure: site.failure_order },
+        SiteKind::AtomicCompareExchange => AtomicKind::CompareExchange {
+            success,
+            failure: site.failure_order,
+        },
         _ => AtomicKind::Update,
     };
     let before = (len <= 8).then_some(before);
-    let event = AtomicEvent { address, size: len as u32, kind, order: site.order, before };
+    let event = AtomicEvent {
+        address,
+        size: len as u32,
+        kind,
+        order: site.order,
+        before,
+    };
     let context = clocks.atomic_begin(t, event);
     match OBSERVER.get().purpose {
         Purpose::Granules => granules::atomic(context, &event, u64::from(site.id.index)),
@@ -355,6 +384,24 @@ pub fn atomic(t: ThreadId, site: &Site, address: u64, len: u64, before: u64, suc
     refresh(t);
 }
 
+/// A library call of `t` stores with release order into a word that instrumented code loads inline (the
+/// fast path of a C++ guard).
+pub fn library_store(t: ThreadId, address: u64, size: u32) {
+    if let Some(clocks) = clocks() {
+        let order = MemoryOrder::Release;
+        let event = AtomicEvent {
+            address,
+            size,
+            kind: AtomicKind::Store,
+            order,
+            before: None,
+        };
+        clocks.atomic_begin(t, event);
+        clocks.atomic_end(t, event);
+        refresh(t);
+    }
+}
+
 /// The locks that a thread holds.
 pub fn held(t: ThreadId) -> Vec<record::Held> {
     let Some(clocks) = clocks() else { return Vec::new() };
@@ -363,7 +410,11 @@ pub fn held(t: ThreadId) -> Vec<record::Held> {
         .iter()
         .filter_map(|h| {
             let (kind, object) = clocks.lock_object(h.lock)?;
-            Some(record::Held { kind, object, mode: h.mode })
+            Some(record::Held {
+                kind,
+                object,
+                mode: h.mode,
+            })
         })
         .collect()
 }

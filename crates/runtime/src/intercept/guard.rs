@@ -82,6 +82,8 @@ pub unsafe extern "C" fn __cxa_guard_release(guard: Guard) {
     if let Some(t) = &t {
         progress();
         observe::release_edge(t.id, ObjectKind::Once, guard as u64);
+        // Compiled code loads the first byte inline and calls nobody when it is set.
+        observe::library_store(t.id, guard as u64, 1);
     }
     // SAFETY: the compiler's guard variable.
     let bytes = unsafe { &*guard };
