@@ -105,9 +105,9 @@ pub fn run(arguments: &[String]) -> Outcome {
     let text = table::text(&results, runs);
     println!("{text}");
     if chosen.is_none() {
-        let file = layout::root()
-            .join("benches/records")
-            .join(format!("{}.md", table::date()));
+        let records = layout::root().join("benches/records");
+        fs::create_dir_all(&records)?;
+        let file = records.join(format!("{}.md", table::date()));
         fs::write(&file, text)?;
         eprintln!("written: {}", file.display());
     }

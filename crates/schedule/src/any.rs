@@ -6,7 +6,9 @@
 //! an ordinary schedule may happen to make one.
 
 use crate::racing::Meetings;
-use crate::{Answer, Fifo, Parameters, Policy, Question, RaceDirected, RacingPair, Random, Replay, Turn};
+use crate::{
+    Answer, Cause, Enabled, Fifo, Parameters, Policy, Question, RaceDirected, RacingPair, Random, Replay, Turn,
+};
 use alloc::vec::Vec;
 
 /// A policy by its parameters.
@@ -80,7 +82,12 @@ impl Policy for AnyPolicy {
             One::Random(policy) => policy.choose(q),
             One::Replay(policy) => policy.choose(q),
         };
-        if let Some(arriving) = self.pair.arrival(q) {
+        // Mostly nobody stands anywhere: a look at the list is all that an arrival costs then.
+        let stands = |e: &Enabled| e.thread != q.running && e.access().is_some();
+        if q.cause == Cause::Point
+            && q.enabled.iter().any(stands)
+            && let Some(arriving) = self.pair.arrival(q)
+        {
             let stood = self.pair.racing(&arriving, q.enabled).next();
             let first = answer.run == arriving.thread;
             answer.met = stood.map(|postponed| self.meetings.meet(arriving.thread, postponed, first));
