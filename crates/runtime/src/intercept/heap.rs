@@ -101,7 +101,8 @@ pub unsafe extern "C" fn calloc(count: usize, size: usize) -> *mut c_void {
 /// Gives a block back.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn free(block: *mut c_void) {
-    if block.is_null() || is_early(block) {
+    // A look-up first frees what an earlier, failed one had to say: answering with a look-up would not end.
+    if block.is_null() || is_early(block) || resolving() {
         return;
     }
     if let Some(t) = token::me() {
