@@ -58,7 +58,12 @@ struct Run {
 static RUN: Held<Run> = Held::new(Run {
     detector: None,
     contexts: [((u32::MAX, 0, 0), 0); CONTEXTS],
-    refused: [Refused { key: (0, 0, 0, 0, false, 0), next: 0, next_set: 0, count: 0 }; REFUSED],
+    refused: [Refused {
+        key: (0, 0, 0, 0, false, 0),
+        next: 0,
+        next_set: 0,
+        count: 0,
+    }; REFUSED],
     cut: 0,
     version: 0,
     alone: true,
@@ -155,9 +160,24 @@ pub fn granule(at: u64, write: bool, site: u64) {
         if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) {
             let (Step { next, next_set, .. }, verdict) = step(detector, clocks, at, context, write, site);
             match verdict {
-                Verdict::Clean => memo::learn(write, Step { cell: found, next, set: had, next_set }),
+                Verdict::Clean => memo::learn(
+                    write,
+                    Step {
+                        cell: found,
+                        next,
+                        set: had,
+                        next_set,
+                    },
+                ),
                 Verdict::Cut if refused.key == key => refused.count += 1,
-                Verdict::Cut => *refused = Refused { key, next, next_set, count: 1 },
+                Verdict::Cut => {
+                    *refused = Refused {
+                        key,
+                        next,
+                        next_set,
+                        count: 1,
+                    }
+                }
                 Verdict::Flagged => refused.count = 0,
             }
         }
@@ -203,7 +223,15 @@ unsafe fn step(
         } else {
             Verdict::Cut
         };
-        (Step { cell: found, next: to, set: had, next_set: next.set }, verdict)
+        (
+            Step {
+                cell: found,
+                next: to,
+                set: had,
+                next_set: next.set,
+            },
+            verdict,
+        )
     }
 }
 
@@ -216,7 +244,15 @@ pub fn plain_successor(word: u64, write: bool) -> Option<u64> {
         return None;
     }
     let to = u64::from(next.r) << 32 | u64::from(next.w);
-    memo::learn(write, Step { cell: word, next: to, set: 0, next_set: 0 });
+    memo::learn(
+        write,
+        Step {
+            cell: word,
+            next: to,
+            set: 0,
+            next_set: 0,
+        },
+    );
     Some(to)
 }
 

@@ -51,7 +51,15 @@ pub fn allocated(thread: ThreadId, start: u64, size: u64) {
     if size > LARGE && !heap.large.contains(&start) {
         heap.large.push(start);
     }
-    heap.blocks.insert(start, Block { size, thread, stack, freed: false });
+    heap.blocks.insert(
+        start,
+        Block {
+            size,
+            thread,
+            stack,
+            freed: false,
+        },
+    );
 }
 
 /// The block is given back.
@@ -64,8 +72,14 @@ pub fn freed(start: u64) {
 /// The block around an address.
 pub fn containing(address: u64) -> Option<Memory> {
     let heap = HEAP.get();
-    let holds = |start: &u64| heap.blocks.get(start).is_some_and(|b| address >= *start && address - *start < b.size);
-    let near = (0..=LARGE / 16).map(|n| (address & !15).wrapping_sub(n * 16)).find(holds);
+    let holds = |start: &u64| {
+        heap.blocks
+            .get(start)
+            .is_some_and(|b| address >= *start && address - *start < b.size)
+    };
+    let near = (0..=LARGE / 16)
+        .map(|n| (address & !15).wrapping_sub(n * 16))
+        .find(holds);
     let start = near.or_else(|| heap.large.iter().copied().rev().find(holds))?;
     let block = heap.blocks.get(&start)?;
     Some(Memory::Heap {
@@ -85,5 +99,9 @@ pub fn dropped() -> u64 {
 /// Usable bytes of a block of the program's allocator.
 pub fn usable(start: u64) -> u64 {
     // SAFETY: the program is about to free this block, so it is one.
-    if start == 0 { 0 } else { unsafe { libc::malloc_usable_size(start as *mut _) as u64 } }
+    if start == 0 {
+        0
+    } else {
+        unsafe { libc::malloc_usable_size(start as *mut _) as u64 }
+    }
 }

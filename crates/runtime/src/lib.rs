@@ -8,7 +8,7 @@
 //! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
-//! - [`site`], [`shadow`], [`check`], [`range`], [`memo`], [`observe`], [`granules`], [`statements`], [`targets`],
+//! - [`site`], [`shadow`], [`check`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`], [`statements`], [`targets`],
 //!   [`meeting`], [`unordered`], [`spin`], [`heap`], [`stack`], [`memory`]: sites, detection, confirmation;
 //! - [`start`]: puts all this to work.
 //!
@@ -57,6 +57,7 @@ mod switching;
 mod sys;
 mod targets;
 mod thread;
+mod thunks;
 mod tls;
 mod token;
 mod trail;

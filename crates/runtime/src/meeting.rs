@@ -31,7 +31,10 @@ struct Meetings {
     stop_at: Option<u32>,
 }
 
-static MEETINGS: Held<Meetings> = Held::new(Meetings { open: Vec::new(), stop_at: None });
+static MEETINGS: Held<Meetings> = Held::new(Meetings {
+    open: Vec::new(),
+    stop_at: None,
+});
 
 /// Stops in a debugger at the meeting with this number.
 pub fn start(stop_at: Option<u32>) {
@@ -40,8 +43,15 @@ pub fn start(stop_at: Option<u32>) {
 
 /// Two threads, both at target sites, met. Called by the scheduler before either goes on.
 pub fn met(met: &Met, step: u64) {
-    let Met { arriving, postponed, arriving_first, number } = *met;
-    let (Some(a), Some(p)) = (targets::place(arriving), targets::place(postponed)) else { return };
+    let Met {
+        arriving,
+        postponed,
+        arriving_first,
+        number,
+    } = *met;
+    let (Some(a), Some(p)) = (targets::place(arriving), targets::place(postponed)) else {
+        return;
+    };
     let low = a.access.bytes.start.max(p.access.bytes.start);
     let meeting = Meeting {
         number,
@@ -59,7 +69,12 @@ pub fn met(met: &Met, step: u64) {
         finish();
         // SAFETY: signals this thread.
         unsafe {
-            crate::sys::sys!(libc::SYS_tgkill, crate::sys::getpid(), crate::sys::gettid(), libc::SIGTRAP);
+            crate::sys::sys!(
+                libc::SYS_tgkill,
+                crate::sys::getpid(),
+                crate::sys::gettid(),
+                libc::SIGTRAP
+            );
         }
     }
 }

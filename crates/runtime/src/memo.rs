@@ -32,7 +32,12 @@ pub struct Step {
 }
 
 /// No cell is ever this.
-const NEVER: Step = Step { cell: u64::MAX, next: 0, set: 0, next_set: 0 };
+const NEVER: Step = Step {
+    cell: u64::MAX,
+    next: 0,
+    set: 0,
+    next_set: 0,
+};
 
 /// The steps of a context: reads, then writes.
 #[repr(C, align(64))]

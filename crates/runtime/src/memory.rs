@@ -30,17 +30,28 @@ const STATIC_TLS: u64 = 64 << 10;
 pub fn thread_started(thread: ThreadId) {
     let areas = AREAS.get();
     let (pointer, frame) = (crate::stack::thread_pointer(), crate::stack::frame_pointer());
-    let known = areas.iter().find(|a| !a.live && a.pointer == pointer).map(|a| a.stack.clone());
+    let known = areas
+        .iter()
+        .find(|a| !a.live && a.pointer == pointer)
+        .map(|a| a.stack.clone());
     let stack = known.unwrap_or_else(|| {
         let mapping = mapping(frame);
-        let end = if (mapping.start..mapping.end).contains(&pointer) { pointer } else { mapping.end };
+        let end = if (mapping.start..mapping.end).contains(&pointer) {
+            pointer
+        } else {
+            mapping.end
+        };
         mapping.start..end
     });
     let end = stack.end.max(if stack.contains(&(pointer - 1)) { pointer } else { 0 });
     if areas.len() <= thread.index() {
         areas.resize(thread.index() + 1, Area::default());
     }
-    areas[thread.index()] = Area { stack: stack.start..end, pointer, live: true };
+    areas[thread.index()] = Area {
+        stack: stack.start..end,
+        pointer,
+        live: true,
+    };
     if thread != ThreadId::MAIN {
         crate::observe::forget(stack.start, end - stack.start);
     }
@@ -58,14 +69,26 @@ pub fn of(address: u64) -> Memory {
     if let Some(block) = crate::heap::containing(address) {
         return block;
     }
-    let found = AREAS.get().iter().enumerate().rev().filter(|(_, a)| a.pointer != 0).find_map(|(n, area)| {
-        let thread = ThreadId(n as u32);
-        let local = address < area.pointer && area.pointer - address <= STATIC_TLS.min(local_size());
-        if local {
-            return Some(Memory::ThreadLocal { thread, offset: address.wrapping_sub(area.pointer) as i64 });
-        }
-        area.stack.contains(&address).then(|| Memory::Stack { thread, frames: enclosing(thread, area, address) })
-    });
+    let found = AREAS
+        .get()
+        .iter()
+        .enumerate()
+        .rev()
+        .filter(|(_, a)| a.pointer != 0)
+        .find_map(|(n, area)| {
+            let thread = ThreadId(n as u32);
+            let local = address < area.pointer && area.pointer - address <= STATIC_TLS.min(local_size());
+            if local {
+                return Some(Memory::ThreadLocal {
+                    thread,
+                    offset: address.wrapping_sub(area.pointer) as i64,
+                });
+            }
+            area.stack.contains(&address).then(|| Memory::Stack {
+                thread,
+                frames: enclosing(thread, area, address),
+            })
+        });
     found.unwrap_or(Memory::Static)
 }
 
@@ -138,7 +161,14 @@ pub fn module_of(address: u64) -> (String, u64) {
 fn executable() -> String {
     let mut path = [0u8; 4096];
     // SAFETY: a path with its end and a buffer of ours.
-    let len = unsafe { sys!(libc::SYS_readlink, c"/proc/self/exe".as_ptr(), path.as_mut_ptr(), path.len()) };
+    let len = unsafe {
+        sys!(
+            libc::SYS_readlink,
+            c"/proc/self/exe".as_ptr(),
+            path.as_mut_ptr(),
+            path.len()
+        )
+    };
     String::from_utf8_lossy(&path[..len.clamp(0, 4096) as usize]).into_owned()
 }
 
@@ -159,7 +189,11 @@ pub fn mapping(address: u64) -> Range<u64> {
 fn read_maps(mut line: impl FnMut(&[u8]) -> bool) {
     // SAFETY: a path with its end, a buffer of ours, a descriptor of ours.
     unsafe {
-        let file = sys!(libc::SYS_open, c"/proc/self/maps".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let file = sys!(
+            libc::SYS_open,
+            c"/proc/self/maps".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC
+        );
         if file < 0 {
             return;
         }
@@ -198,10 +232,26 @@ fn bounds(line: &[u8]) -> Option<(u64, u64)> {
 /// Up to 16 bytes of memory; fewer or none if they cannot be read.
 pub fn peek(address: u64, len: u64) -> Vec<u8> {
     let mut bytes = alloc::vec![0u8; len.min(16) as usize];
-    let own = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
-    let there = libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() };
+    let own = libc::iovec {
+        iov_base: bytes.as_mut_ptr().cast(),
+        iov_len: bytes.len(),
+    };
+    let there = libc::iovec {
+        iov_base: address as *mut _,
+        iov_len: bytes.len(),
+    };
     // SAFETY: the kernel checks the other side; ours is writable.
-    let got = unsafe { sys!(libc::SYS_process_vm_readv, crate::sys::getpid(), &raw const own, 1i32, &raw const there, 1i32, 0i32) };
+    let got = unsafe {
+        sys!(
+            libc::SYS_process_vm_readv,
+            crate::sys::getpid(),
+            &raw const own,
+            1i32,
+            &raw const there,
+            1i32,
+            0i32
+        )
+    };
     bytes.truncate(got.max(0) as usize);
     bytes
 }

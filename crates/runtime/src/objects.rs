@@ -18,7 +18,10 @@ pub struct Objects {
 impl Objects {
     /// None.
     pub const fn new() -> Objects {
-        Objects { generations: HashMap::with_hasher(FixedState), filter: alloc::vec::Vec::new() }
+        Objects {
+            generations: HashMap::with_hasher(FixedState),
+            filter: alloc::vec::Vec::new(),
+        }
     }
 
     fn bucket(address: u64) -> usize {
@@ -45,8 +48,12 @@ impl Objects {
         }
         let end = address.saturating_add(len.max(1));
         if len / 4 > self.generations.len() as u64 {
-            let mut hit: alloc::vec::Vec<u64> =
-                self.generations.keys().copied().filter(|a| (address..end).contains(a)).collect();
+            let mut hit: alloc::vec::Vec<u64> = self
+                .generations
+                .keys()
+                .copied()
+                .filter(|a| (address..end).contains(a))
+                .collect();
             hit.sort_unstable();
             hit.into_iter().for_each(|a| self.next(a, &mut gone));
             return;
@@ -65,7 +72,10 @@ impl Objects {
 
     fn next(&mut self, address: u64, gone: &mut impl FnMut(ObjectId)) {
         if let Some(generation) = self.generations.get_mut(&address) {
-            gone(ObjectId { address, generation: *generation });
+            gone(ObjectId {
+                address,
+                generation: *generation,
+            });
             *generation += 1;
         }
     }

@@ -289,14 +289,15 @@ fn refresh(t: ThreadId) {
     }
 }
 
-/// The program got a heap block.
+/// The program got a heap block. What is forgotten is all that a free of it claims, the rounding included.
 pub fn allocated(ptr: u64, size: u64) {
+    let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
         Purpose::Schedule => {}
-        Purpose::Granules => shadow::clear(ptr, size),
-        Purpose::Statements => statements::allocated(ptr, size),
+        Purpose::Granules => shadow::clear(ptr, whole()),
+        Purpose::Statements => statements::allocated(ptr, size, whole()),
         Purpose::Confirm => {
-            unordered::forget(ptr, size);
+            unordered::forget(ptr, whole());
             heap::allocated(token::current(), ptr, size);
         }
     }

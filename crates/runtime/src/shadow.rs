@@ -114,7 +114,15 @@ fn reserve(at: u64, bytes: u64) -> bool {
     // SAFETY: a new mapping that replaces nothing; the advice changes no contents.
     unsafe {
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
-        let got = sys!(libc::SYS_mmap, at, bytes, libc::PROT_READ | libc::PROT_WRITE, flags, -1i32, 0usize);
+        let got = sys!(
+            libc::SYS_mmap,
+            at,
+            bytes,
+            libc::PROT_READ | libc::PROT_WRITE,
+            flags,
+            -1i32,
+            0usize
+        );
         if got as u64 != at {
             return false;
         }

@@ -49,12 +49,6 @@ pub fn frames(mut frame: u64, low: u64, high: u64, mut visit: impl FnMut(u64, u6
     }
 }
 
-/// The calling thread's stack from a site and its frame pointer.
-pub fn here(pc: u64, frame: u64) -> Stack {
-    let (low, high) = bounds(frame);
-    walk(pc, frame, low, high)
-}
-
 /// What may be read of the calling thread's stack from this frame up.
 pub fn bounds(frame: u64) -> (u64, u64) {
     let pointer = thread_pointer();

@@ -14,7 +14,10 @@ struct Stacks {
     numbers: HashMap<Stack, u32, FixedState>,
 }
 
-static STACKS: Held<Stacks> = Held::new(Stacks { list: Vec::new(), numbers: HashMap::with_hasher(FixedState) });
+static STACKS: Held<Stacks> = Held::new(Stacks {
+    list: Vec::new(),
+    numbers: HashMap::with_hasher(FixedState),
+});
 
 /// The number of the stack from a code address and a frame pointer, both within the bounds.
 pub fn number(pc: u64, frame: u64, (low, high): (u64, u64)) -> u32 {

@@ -55,7 +55,11 @@ struct Run {
     cache: Vec<(u64, Option<Site>)>,
 }
 
-static RUN: Held<Run> = Held::new(Run { detector: None, memories: Vec::new(), cache: Vec::new() });
+static RUN: Held<Run> = Held::new(Run {
+    detector: None,
+    memories: Vec::new(),
+    cache: Vec::new(),
+});
 
 /// Starts run 2 on these granules.
 pub fn start(granules: &[u64]) {
@@ -111,7 +115,11 @@ pub fn check(address: u64, len: u64, desc: u64, frame: u64) {
 pub fn mask(bytes: ByteRange, granule: u64) -> u8 {
     let low = bytes.start.max(granule) - granule;
     let high = (bytes.start + bytes.len).min(granule + 8).saturating_sub(granule);
-    if low >= high { 0 } else { ((0xff_u64 << low) & (0xff_u64 >> (8 - high))) as u8 }
+    if low >= high {
+        0
+    } else {
+        ((0xff_u64 << low) & (0xff_u64 >> (8 - high))) as u8
+    }
 }
 
 fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: ByteRange, frame: u64) {
@@ -123,20 +131,35 @@ fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: 
         atomic: false,
         inexact: (site.flags | extra) & FLAG_INEXACT != 0,
     };
-    let statement = Statement { id: site.id, kind: site.kind, flags };
+    let statement = Statement {
+        id: site.id,
+        kind: site.kind,
+        flags,
+    };
     note(run, statement, thread, context, granule, mask, bytes, frame);
 }
 
 /// The running thread's atomic operation.
 pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) {
     let run = RUN.get();
-    let flags = AccessFlags { write: event.writes(), atomic: true, inexact: false };
+    let flags = AccessFlags {
+        write: event.writes(),
+        atomic: true,
+        inexact: false,
+    };
     let kind = match site.kind {
         SiteKind::AtomicCompareExchange if !event.writes() => SiteKind::AtomicLoad,
         kind => kind,
     };
-    let statement = Statement { id: site.id, kind, flags };
-    let bytes = ByteRange { start: event.address, len: event.size.into() };
+    let statement = Statement {
+        id: site.id,
+        kind,
+        flags,
+    };
+    let bytes = ByteRange {
+        start: event.address,
+        len: event.size.into(),
+    };
     let frame = token::thread(thread).map_or(0, |t| t.frame.frame);
     for (granule, mask) in event.parts() {
         // SAFETY: read only where there is a shadow.
@@ -157,7 +180,9 @@ fn note(
     bytes: ByteRange,
     frame: u64,
 ) {
-    let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else { return };
+    let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else {
+        return;
+    };
     let number = u64::from(statement.id.module) << 32 | u64::from(statement.id.index);
     let moment = || {
         let mut before = [0; 16];
@@ -193,13 +218,14 @@ pub fn refresh() {
     }
 }
 
-/// The program got a block: what its granules held before is another object's.
-pub fn allocated(start: u64, size: u64) {
+/// The program got a block of `size` bytes, `whole` with rounding: what its granules held before is another
+/// object's.
+pub fn allocated(start: u64, size: u64, whole: u64) {
     let mut any = false;
-    range::flagged(start, size, |_| any = true);
+    range::flagged(start, whole, |_| any = true);
     if any {
         heap::allocated(token::current(), start, size);
-        forget(start, size);
+        forget(start, whole);
     }
 }
 
@@ -224,18 +250,38 @@ pub fn finish() {
             count: pair.count,
         }));
     }
-    for (what, count) in [("accesses not kept", detector.cut), ("pairs not told apart", detector.pairs_cut)] {
+    for (what, count) in [
+        ("accesses not kept", detector.cut),
+        ("pairs not told apart", detector.pairs_cut),
+    ] {
         if count > 0 {
-            crate::report::write(&Record::Notice(Notice::Cut { what: what.into(), count }));
+            crate::report::write(&Record::Notice(Notice::Cut {
+                what: what.into(),
+                count,
+            }));
         }
     }
 }
 
 fn witness(side: &Side<Moment>) -> Witness {
-    let Moment { kind, bytes, stack, before, known } = side.witness;
-    let site = SiteId { module: (side.site >> 32) as u16, index: side.site as u32 };
+    let Moment {
+        kind,
+        bytes,
+        stack,
+        before,
+        known,
+    } = side.witness;
+    let site = SiteId {
+        module: (side.site >> 32) as u16,
+        index: side.site as u32,
+    };
     Witness {
-        access: Access { thread: side.thread, site, kind, bytes },
+        access: Access {
+            thread: side.thread,
+            site,
+            kind,
+            bytes,
+        },
         stack: stacks::get(stack),
         held: locks(side.lockset),
         before: before[..known as usize].to_vec(),
@@ -244,7 +290,9 @@ fn witness(side: &Side<Moment>) -> Witness {
 
 /// The locks of a lockset.
 pub fn locks(lockset: Lockset) -> Vec<HeldLock> {
-    let Some(clocks) = observe::clocks() else { return Vec::new() };
+    let Some(clocks) = observe::clocks() else {
+        return Vec::new();
+    };
     clocks
         .locksets()
         .locks(lockset)

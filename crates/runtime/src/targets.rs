@@ -42,7 +42,10 @@ struct Targets {
     hits: u64,
 }
 
-static TARGETS: Held<Targets> = Held::new(Targets { threads: Vec::new(), hits: 0 });
+static TARGETS: Held<Targets> = Held::new(Targets {
+    threads: Vec::new(),
+    hits: 0,
+});
 
 fn state(thread: ThreadId) -> &'static mut State {
     let threads = &mut TARGETS.get().threads;
@@ -125,9 +128,19 @@ fn note_frame(pc: u64, frame: u64) {
 }
 
 fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: u64) {
-    let access = Access { thread, site: site.id, kind: site.kind, bytes: ByteRange { start: address, len } };
+    let access = Access {
+        thread,
+        site: site.id,
+        kind: site.kind,
+        bytes: ByteRange { start: address, len },
+    };
     TARGETS.get().hits += 1;
-    let place = Place { access, nop: site.nop, frame, bounds: crate::stack::bounds(frame) };
+    let place = Place {
+        access,
+        nop: site.nop,
+        frame,
+        bounds: crate::stack::bounds(frame),
+    };
     state(thread).place = Some(place);
     if site.kind.is_atomic()
         && let Some(lost) = state(thread).spin.operation(site.kind, address, value(address, len))
@@ -148,7 +161,12 @@ fn atomic(thread: ThreadId, site: &Site, address: u64, len: u64) {
         Some(lost) => token::yield_spin(lost),
         None => {
             let bytes = ByteRange { start: address, len };
-            token::point(Operation::Atomic(Access { thread, site: site.id, kind: site.kind, bytes }));
+            token::point(Operation::Atomic(Access {
+                thread,
+                site: site.id,
+                kind: site.kind,
+                bytes,
+            }));
         }
     }
     take_effect(thread, site, address, len);
@@ -166,7 +184,9 @@ fn take_effect(thread: ThreadId, site: &Site, address: u64, len: u64) {
 
 /// The result of the thread's last compare-exchange.
 fn exchanged(thread: ThreadId, success: bool) {
-    let Some((site, address, before)) = state(thread).exchange.take() else { return };
+    let Some((site, address, before)) = state(thread).exchange.take() else {
+        return;
+    };
     observe::atomic(thread, &site, address, u64::from(site.size), before, success);
     if success {
         state(thread).spin.progress();

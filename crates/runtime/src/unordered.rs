@@ -53,10 +53,16 @@ pub fn forget(start: u64, len: u64) {
 /// A thread makes a target access; `kind` is what it turned out to be.
 pub fn executed(place: &Place, kind: SiteKind) {
     let History { detector, reported } = HISTORY.get();
-    let (Some(detector), Some(clocks)) = (detector, observe::clocks()) else { return };
+    let (Some(detector), Some(clocks)) = (detector, observe::clocks()) else {
+        return;
+    };
     let access = Access { kind, ..place.access };
     let number = u64::from(access.site.module) << 32 | u64::from(access.site.index);
-    let flags = AccessFlags { write: kind.writes(), atomic: kind.is_atomic(), inexact: false };
+    let flags = AccessFlags {
+        write: kind.writes(),
+        atomic: kind.is_atomic(),
+        inexact: false,
+    };
     let target = TargetAccess {
         thread: access.thread,
         site: number,
@@ -75,7 +81,10 @@ pub fn executed(place: &Place, kind: SiteKind) {
                     held: statements::locks(past.lockset),
                     before: past.before[..past.known as usize].to_vec(),
                 },
-                second: Witness { access, ..witness(place) },
+                second: Witness {
+                    access,
+                    ..witness(place)
+                },
                 memory: memory::of(low),
                 step: token::step(),
             }));
@@ -91,5 +100,11 @@ fn moment(place: &Place, access: Access, lockset: Lockset) -> Moment {
         // SAFETY: the program's own instruction accesses these bytes next.
         unsafe { core::ptr::copy_nonoverlapping(bytes.start as *const u8, before.as_mut_ptr(), known.into()) };
     }
-    Moment { access, stack: stacks::number(place.nop, place.frame, place.bounds), lockset, before, known }
+    Moment {
+        access,
+        stack: stacks::number(place.nop, place.frame, place.bounds),
+        lockset,
+        before,
+        known,
+    }
 }

@@ -111,33 +111,68 @@ mod tests {
     fn plain_base() {
         // {disp32} nopl (%rdi)
         let o = operand(&[0x0f, 0x1f, 0x87, 0, 0, 0, 0]);
-        assert_eq!(o, Operand { base: Some(RDI), ..Operand::default() });
+        assert_eq!(
+            o,
+            Operand {
+                base: Some(RDI),
+                ..Operand::default()
+            }
+        );
     }
 
     #[test]
     fn extended_base_and_index() {
         // {disp32} nopl 0x10(%r13,%r12,8)
         let o = operand(&[0x43, 0x0f, 0x1f, 0x84, 0xe5, 0x10, 0, 0, 0]);
-        assert_eq!(o, Operand { base: Some(13), index: Some((12, 3)), displacement: 16, ..Operand::default() });
+        assert_eq!(
+            o,
+            Operand {
+                base: Some(13),
+                index: Some((12, 3)),
+                displacement: 16,
+                ..Operand::default()
+            }
+        );
     }
 
     #[test]
     fn rip_relative() {
         let o = operand(&[0x0f, 0x1f, 0x05, 0xfc, 0xff, 0xff, 0xff]);
-        assert_eq!(o, Operand { rip: true, displacement: -4, ..Operand::default() });
+        assert_eq!(
+            o,
+            Operand {
+                rip: true,
+                displacement: -4,
+                ..Operand::default()
+            }
+        );
     }
 
     #[test]
     fn stack_pointer() {
         let o = operand(&[0x0f, 0x1f, 0x84, 0x24, 8, 0, 0, 0]);
-        assert_eq!(o, Operand { base: Some(RSP), displacement: 8, ..Operand::default() });
+        assert_eq!(
+            o,
+            Operand {
+                base: Some(RSP),
+                displacement: 8,
+                ..Operand::default()
+            }
+        );
     }
 
     #[test]
     fn thread_local() {
         // nopl %fs:-8
         let o = operand(&[0x64, 0x0f, 0x1f, 0x04, 0x25, 0xf8, 0xff, 0xff, 0xff]);
-        assert_eq!(o, Operand { fs: true, displacement: -8, ..Operand::default() });
+        assert_eq!(
+            o,
+            Operand {
+                fs: true,
+                displacement: -8,
+                ..Operand::default()
+            }
+        );
     }
 
     #[test]

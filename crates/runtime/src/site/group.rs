@@ -20,14 +20,22 @@ impl Part {
     pub fn touches(&self, start: u64, len: u64, granule: u64) -> (u8, ByteRange) {
         let first = start.wrapping_add_signed(self.offset);
         if self.stride == 0 {
-            let bytes = ByteRange { start: first, len: self.size };
+            let bytes = ByteRange {
+                start: first,
+                len: self.size,
+            };
             return (crate::statements::mask(bytes, granule), bytes);
         }
         let (mut mask, mut found) = (0, ByteRange { start: first, len: 0 });
-        let behind = granule.saturating_sub(first).saturating_sub(self.size.saturating_sub(1));
+        let behind = granule
+            .saturating_sub(first)
+            .saturating_sub(self.size.saturating_sub(1));
         let mut at = first + behind.div_ceil(self.stride) * self.stride;
         while at < granule + 8 && at < start + len {
-            let bytes = ByteRange { start: at, len: self.size };
+            let bytes = ByteRange {
+                start: at,
+                len: self.size,
+            };
             let here = crate::statements::mask(bytes, granule);
             if here != 0 && mask == 0 {
                 found = bytes;

@@ -81,7 +81,11 @@ struct Registry {
     budget: i64,
 }
 
-static REGISTRY: Held<Registry> = Held::new(Registry { modules: Vec::new(), back_edges: 0, budget: i64::MAX });
+static REGISTRY: Held<Registry> = Held::new(Registry {
+    modules: Vec::new(),
+    back_edges: 0,
+    budget: i64::MAX,
+});
 
 /// Announces a module's tables.
 ///
@@ -168,7 +172,9 @@ fn attach(module: &mut Module, mode: &Mode) {
         Mode::Granules { .. } | Mode::Statements { .. } => patch::variants(module),
         Mode::Confirm(targets) => {
             let number = module.number;
-            patch::sites(module, |index, kind| wanted(targets, SiteId { module: number, index }, kind))
+            patch::sites(module, |index, kind| {
+                wanted(targets, SiteId { module: number, index }, kind)
+            })
         }
         Mode::Schedule => patch::sites(module, |_, kind| synchronises(kind).then_some(false)),
     };
@@ -195,7 +201,11 @@ fn wanted(targets: &Targets, id: SiteId, kind: SiteKind) -> Option<bool> {
 
 /// Kinds that happens-before or the scheduler's liveness needs.
 fn synchronises(kind: SiteKind) -> bool {
-    kind.is_atomic() || matches!(kind, SiteKind::Fence | SiteKind::BackEdge | SiteKind::CompareExchangeResult)
+    kind.is_atomic()
+        || matches!(
+            kind,
+            SiteKind::Fence | SiteKind::BackEdge | SiteKind::CompareExchangeResult
+        )
 }
 
 impl Module {
@@ -209,7 +219,10 @@ impl Module {
         let d = SiteDesc::decode(row)?;
         let index = ((desc - self.descs.start) / SITE_SIZE as u64) as u32;
         Some(Site {
-            id: SiteId { module: self.number, index },
+            id: SiteId {
+                module: self.number,
+                index,
+            },
             nop: 0,
             kind: d.kind,
             flags: d.flags,
@@ -233,22 +246,35 @@ impl Module {
 
     fn record(&self) -> record::Module {
         let (path, bias) = crate::memory::module_of(self.own);
-        record::Module { path, bias, sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32 }
+        record::Module {
+            path,
+            bias,
+            sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32,
+        }
     }
 }
 
 /// The site of a descriptor row in any module.
 pub fn of_desc(desc: u64) -> Option<Site> {
-    REGISTRY.get().modules.iter().find(|m| m.descs.contains(&desc))?.site(desc)
+    REGISTRY
+        .get()
+        .modules
+        .iter()
+        .find(|m| m.descs.contains(&desc))?
+        .site(desc)
 }
 
 /// Address of a NOP of this site in the plain body, 0 if it has none.
 pub fn nop_of(id: SiteId) -> u64 {
-    let Some(module) = REGISTRY.get().modules.get_mut(id.module as usize) else { return 0 };
+    let Some(module) = REGISTRY.get().modules.get_mut(id.module as usize) else {
+        return 0;
+    };
     if module.nops.is_empty() {
         for row in module.sites.clone().step_by(PATCH_SIZE) {
             let (nop, desc) = (patch::relative(row), patch::relative(row + 4));
-            module.nops.push((((desc - module.descs.start) / SITE_SIZE as u64) as u32, nop));
+            module
+                .nops
+                .push((((desc - module.descs.start) / SITE_SIZE as u64) as u32, nop));
         }
         module.nops.sort_unstable();
     }

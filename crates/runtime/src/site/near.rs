@@ -29,7 +29,13 @@ impl Pages {
         let below = |n: u64| (low & !(PAGE - 1)).checked_sub(n * STEP + len);
         let above = |n: u64| (high.div_ceil(PAGE) * PAGE).checked_add(n * STEP);
         (1..REACH / STEP)
-            .flat_map(|n| if low < LIBRARIES { [below(n), above(n)] } else { [above(n), below(n)] })
+            .flat_map(|n| {
+                if low < LIBRARIES {
+                    [below(n), above(n)]
+                } else {
+                    [above(n), below(n)]
+                }
+            })
             .flatten()
             .filter(|&at| at >= PAGE && high.saturating_sub(at) < REACH && (at + len).saturating_sub(low) < REACH)
             .find_map(|at| Pages::map(at, len))
@@ -39,11 +45,23 @@ impl Pages {
         // SAFETY: a new private mapping that replaces nothing.
         let got = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE;
-            sys!(libc::SYS_mmap, at, len, libc::PROT_READ | libc::PROT_WRITE, flags, -1i32, 0usize)
+            sys!(
+                libc::SYS_mmap,
+                at,
+                len,
+                libc::PROT_READ | libc::PROT_WRITE,
+                flags,
+                -1i32,
+                0usize
+            )
         };
         let got = got as u64;
         if got == at {
-            return Some(Pages { start: at, len, used: 0 });
+            return Some(Pages {
+                start: at,
+                len,
+                used: 0,
+            });
         }
         if got < u64::MAX - 4095 {
             // An old kernel took the address for a hint.

@@ -53,7 +53,9 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
     let mut outcome = Outcome::default();
     let mut chosen: Vec<&'static Site> = Vec::new();
     for row in module.sites.clone().step_by(PATCH_SIZE) {
-        let Some(mut site) = module.site(relative(row + 4)) else { continue };
+        let Some(mut site) = module.site(relative(row + 4)) else {
+            continue;
+        };
         site.nop = relative(row);
         if let Some(target) = wanted(site.id.index, site.kind) {
             site.target = target;
@@ -67,7 +69,9 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
         chosen.iter().for_each(|s| outcome.fail(s));
         return outcome;
     };
-    let Some(entry) = pages.put(&handler::entry().to_le_bytes()) else { return outcome };
+    let Some(entry) = pages.put(&handler::entry().to_le_bytes()) else {
+        return outcome;
+    };
     let mut jumps = Vec::new();
     for site in chosen {
         let jump = code(module, site, entry, pages.next())
@@ -89,7 +93,10 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
 /// The stub's bytes for a site.
 fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec<u8>> {
     let nop = decode::decode(&bytes::<MAX_LEN>(site.nop))?;
-    let call = stub::Call { handler: entry, row: site as *const Site as u64 };
+    let call = stub::Call {
+        handler: entry,
+        row: site as *const Site as u64,
+    };
     if site.kind == SiteKind::BackEdge {
         return stub::back_edge(at, site.nop, &nop, module.budget as u64, &call);
     }
@@ -102,7 +109,9 @@ fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec
 }
 
 fn write(jumps: &[Jump], outcome: &mut Outcome) {
-    let (Some(low), Some(high)) = (jumps.iter().map(|j| j.at).min(), jumps.iter().map(|j| j.at).max()) else { return };
+    let (Some(low), Some(high)) = (jumps.iter().map(|j| j.at).min(), jumps.iter().map(|j| j.at).max()) else {
+        return;
+    };
     let len = high + 5 - low;
     // The runtime itself may lie in these pages, so they stay executable while they are written.
     if !near::protect(low, len, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {

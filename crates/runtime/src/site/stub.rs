@@ -86,7 +86,10 @@ impl Code {
 /// The stub at address `at` for the NOP at `site` (and the length's NOP right after it), which calls
 /// the handler and goes on behind the NOPs. `None` if something is out of reach.
 pub fn access(at: u64, site: u64, nop: &Nop, length: Option<&Nop>, call: &Call) -> Option<Vec<u8>> {
-    let mut code = Code { at, bytes: Vec::with_capacity(MAX_SIZE) };
+    let mut code = Code {
+        at,
+        bytes: Vec::with_capacity(MAX_SIZE),
+    };
     let next = site + nop.len as u64;
     let back = next + length.map_or(0, |n| n.len as u64);
     code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]); // lea rsp, [rsp - 128]
@@ -113,7 +116,10 @@ pub fn access(at: u64, site: u64, nop: &Nop, length: Option<&Nop>, call: &Call) 
 /// The stub of a back edge: counts `budget` down (a signed 64-bit word within reach) and calls when
 /// it is below zero.
 pub fn back_edge(at: u64, site: u64, nop: &Nop, budget: u64, call: &Call) -> Option<Vec<u8>> {
-    let mut code = Code { at, bytes: Vec::with_capacity(MAX_SIZE) };
+    let mut code = Code {
+        at,
+        bytes: Vec::with_capacity(MAX_SIZE),
+    };
     let back = site + nop.len as u64;
     code.put(&[0x48, 0x83, 0x2d]); // sub qword [rip + budget], 1
     code.relative(budget, 1)?;
