@@ -4,9 +4,8 @@
 //! counts only once its run was repeated with the same schedule hash; harm is laid to a pair only if the
 //! other order of one meeting, from the same prefix and with the same policy afterwards, is clean; a bad run
 //! whose other order is bad too is a finding of its own. Both orders are continued in two ways: by the same
-//! random policy (the meeting is flipped), and, in the first tries, by letting each thread run on as long
-//! as it can ([`crate::orders`]), since a program that races often is seldom clean under a policy that
-//! makes it race all the time. Tries depend only on the candidate and the seed, never on what else runs.
+//! random policy (the meeting is flipped), and, in the first tries, by an ordinary schedule (`orders.rs`),
+//! since a program that races often is seldom clean under a policy that makes it race all the time. Tries depend only on the candidate and the seed, never on what else runs.
 
 use crate::baseline::Baseline;
 use crate::candidate::{BadRun, Case, Rules, Shown, flipped};
@@ -84,8 +83,8 @@ impl Judge<'_> {
         Ok(())
     }
 
-    /// Lets the first and the last meeting of a run go either way, and each thread then run on as long as
-    /// it can. Harm in one order alone is laid to the pair.
+    /// Lets the first and the last meeting of a run go either way, and the run then go on as an ordinary
+    /// one. Harm in one order alone is laid to the pair.
     fn both_orders(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
         for meeting in orders::ends(&run.records.meetings) {
             let plans = [true, false].map(|first| orders::plan(plan, run, meeting, first));
@@ -213,15 +212,17 @@ impl Judge<'_> {
             case.harm = Some(harm);
             return Ok(());
         }
-        if case.bad.len() < BAD_RUNS && !case.bad.iter().any(known) {
-            if let Some(shown) = self.happened(plan, run)? {
-                case.bad.push(BadRun {
-                    outcome,
-                    harm,
-                    shown,
-                    met: !meetings.is_empty(),
-                });
-            }
+        if case.bad.len() < BAD_RUNS
+            && !case.bad.iter().any(known)
+            && let Some(shown) = self.happened(plan, run)?
+        {
+            let met = !meetings.is_empty();
+            case.bad.push(BadRun {
+                outcome,
+                harm,
+                shown,
+                met,
+            });
         }
         Ok(())
     }

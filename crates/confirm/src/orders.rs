@@ -1,10 +1,16 @@
 //! Either order of a meeting, from the same prefix: the schedule up to the meeting is kept, one of the two
-//! threads goes first, and from there on each thread runs until it can no longer.
+//! threads goes first, and from there on the run is ordinary: `fifo`, which the replay policy falls back to
+//! where its record cannot be followed. (Without that a thread that spins would never give way, and its
+//! hang would be laid to the order.)
 
 use crate::replay;
 use crate::stage::Run;
+use deadheat_model::ThreadId;
 use deadheat_wire::plan::{Plan, Switch};
 use deadheat_wire::record::Meeting;
+
+/// A thread that can never run: the record ends here.
+const NOBODY: ThreadId = ThreadId(u32::MAX);
 
 /// The first and the last meeting.
 pub(crate) fn ends(meetings: &[Meeting]) -> Vec<&Meeting> {
@@ -22,6 +28,11 @@ pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bo
     switches.push(Switch {
         step: meeting.step,
         to,
+        timeout: false,
+    });
+    switches.push(Switch {
+        step: meeting.step + 1,
+        to: NOBODY,
         timeout: false,
     });
     replay::schedule_plan(plan, &switches)
