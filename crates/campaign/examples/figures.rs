@@ -95,7 +95,7 @@ fn measure(name: &std::ffi::OsStr) -> Result<Vec<Row>, Box<dyn std::error::Error
     let rules = Rules::new(0);
     let mut phase = PhaseOne::default();
     while !phase.done() {
-        phase.look(&stage, &rules.plan, rules.seed, rules.switch)?;
+        phase.look(&stage, rules.seed, rules.switch)?;
     }
     let shown = Path::new(name)
         .file_name()

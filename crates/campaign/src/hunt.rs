@@ -150,8 +150,9 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     )?;
     let progress = Progress::new(options.quiet);
     progress.phase("ordinary runs", 0);
-    let rules = rules(options);
-    let baseline = Baseline::take(&stage, |plan| plan)?;
+    let mut rules = rules(options);
+    let baseline = Baseline::take(&stage)?;
+    rules.plan.hang_yields = baseline.hang_yields(&rules.plan);
     if stage.interrupted() {
         return Err(HuntError::Interrupted);
     }
@@ -248,7 +249,7 @@ impl Work<'_> {
     fn predict(&mut self, phase: &mut PhaseOne) -> Vec<Candidate> {
         while !phase.done() && !self.stop() {
             self.progress.phase("detecting", self.stage.runs());
-            if let Err(error) = phase.look(self.stage, &self.rules.plan, self.options.seed, self.options.switch) {
+            if let Err(error) = phase.look(self.stage, self.options.seed, self.options.switch) {
                 self.trouble = Some(error.to_string());
                 break;
             }

@@ -52,7 +52,7 @@ impl PhaseOne {
     }
 
     /// Looks at the next schedule: `fifo` first, then random ones with bursts.
-    pub fn look(&mut self, stage: &Stage, base: &Plan, seed: u64, switch: u32) -> Result<(), RunError> {
+    pub fn look(&mut self, stage: &Stage, seed: u64, switch: u32) -> Result<(), RunError> {
         let policy = match self.schedules {
             0 => Policy::Fifo,
             n => Policy::Random {
@@ -62,13 +62,12 @@ impl PhaseOne {
         };
         let first = self.schedules == 0;
         self.schedules += 1;
-        let plan = Plan {
-            mode: Mode::Granules {
+        let plan = Plan::new(
+            Mode::Granules {
                 per_signature: PER_SIGNATURE,
             },
             policy,
-            ..base.clone()
-        };
+        );
         let run = stage.run(&plan)?;
         let found = run.records.granules.clone().unwrap_or_default();
         self.note(&run);

@@ -3,7 +3,7 @@
 use crate::outcome::Outcome;
 use crate::stage::{Run, RunError, Stage};
 use deadheat_model::{Harm, HarmKind};
-use deadheat_wire::plan::{Mode, Plan, Policy};
+use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
 use std::time::Duration;
 
 /// What the ordinary runs showed.
@@ -32,8 +32,13 @@ const FIFO_RUNS: usize = 3;
 
 impl Baseline {
     /// Makes the ordinary runs.
-    pub fn take(stage: &Stage, prepare: impl Fn(Plan) -> Plan) -> Result<Baseline, RunError> {
-        let plan = prepare(Plan::new(Mode::Schedule, Policy::Fifo));
+    pub fn take(stage: &Stage) -> Result<Baseline, RunError> {
+        // With atomics and back edges on, as in phase 2, so that spin loops give way and loops are counted.
+        let watched = Targets {
+            atomics: true,
+            ..Targets::default()
+        };
+        let plan = Plan::new(Mode::Confirm(watched), Policy::Fifo);
         let mut runs = Vec::new();
         for _ in 0..FIFO_RUNS {
             runs.push(stage.run(&plan)?);
@@ -62,6 +67,14 @@ impl Baseline {
             opaque_libraries: started.map(|s| s.opaque_libraries.clone()).unwrap_or_default(),
             run,
         })
+    }
+
+    /// The bound of idling after which a run is a hang: ten times the back edges of a whole ordinary run,
+    /// so that a long computation is told from a loop without end, and short programs are soon done.
+    pub fn hang_yields(&self, plan: &Plan) -> u64 {
+        let back_edges = self.run.records.ended.as_ref().map_or(0, |e| e.back_edges);
+        let least = plan.hang_yields / 20;
+        (back_edges / u64::from(plan.back_edges.max(1)) * 10).clamp(least, plan.hang_yields)
     }
 
     fn all(&self) -> impl Iterator<Item = &Outcome> {
