@@ -11,6 +11,12 @@ use super::selection::Job;
 use super::stage::Stage;
 use crate::layout;
 
+/// A hunt ends by itself when all is settled; this only keeps a faulty one from never ending.
+const BUDGET: &str = "60s";
+
+/// More seeds than one hunt takes, so that hunts do not share them.
+const SEEDS_OF_A_HUNT: u64 = 1000;
+
 /// What came of a hunt with one seed, or of the build before it.
 #[derive(Debug)]
 pub struct Verdict {
@@ -109,6 +115,8 @@ fn hunt(
         directory.join("log"),
     );
     fs::write(&input, &job.case.stdin).map_err(told)?;
+    // A hunt takes seeds from its first on.
+    let first = seed * SEEDS_OF_A_HUNT;
     let status = Command::new(tool)
         .arg(stage.to_string())
         .args([
@@ -117,10 +125,14 @@ fn hunt(
             "--suspected",
             "-j",
             "1",
+            "--budget",
+            BUDGET,
             "--seed",
-            &seed.to_string(),
-            "--output",
+            &first.to_string(),
         ])
+        .arg("--store")
+        .arg(directory.join("store"))
+        .arg("--output")
         .arg(&report)
         .arg("--")
         .arg(program)

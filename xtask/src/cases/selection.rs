@@ -23,7 +23,7 @@ pub struct Options {
 }
 
 /// Seeds of the default choice.
-const FEW_SEEDS: u64 = 1;
+const FEW_SEEDS: u64 = 2;
 /// Seeds of the full choice: 0 to 8.
 const ALL_SEEDS: u64 = 9;
 
@@ -123,7 +123,7 @@ mod tests {
                 options(&[]).unwrap().seeds,
                 options(&["--seeds", "4"]).unwrap().seeds
             ),
-            (9, 1, 4)
+            (9, 2, 4)
         );
         assert!(options(&["--seeds", "0"]).is_err());
         assert!(options(&["--level"]).is_err());
