@@ -235,8 +235,3 @@ unsafe fn give_back(at: u64, len: u64) {
         unsafe { sys!(libc::SYS_madvise, low, high - low, libc::MADV_DONTNEED) };
     }
 }
-
-/// The program's address whose cell is at `address`, if that is what a fault there was about.
-pub fn behind(address: u64) -> u64 {
-    address.wrapping_sub(CELLS)
-}
