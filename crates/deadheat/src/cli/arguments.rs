@@ -103,7 +103,6 @@ pub struct Hunt {
     #[arg(
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     pub program: Vec<OsString>,
@@ -120,7 +119,6 @@ pub struct Detect {
     #[arg(
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROGRAM"
     )]
     pub program: Vec<OsString>,
