@@ -110,6 +110,18 @@ fn what_has_no_libc_gets_no_runtime() {
 }
 
 #[test]
+fn programs_go_without_version_scripts() {
+    let theirs = |text: &str| split(text).1;
+    assert_eq!(theirs("a.o -Wl,--version-script=v.map -o x"), "a.o -o x");
+    assert_eq!(
+        theirs("a.o -Wl,-z,now,--version-script,v.map,-O1"),
+        "a.o -Wl,-z,now,-O1"
+    );
+    let library = "-shared a.o -Wl,--version-script=v.map";
+    assert_eq!(theirs(library), library);
+}
+
+#[test]
 fn questions_pass_untouched() {
     for text in [
         "--version",

@@ -73,6 +73,9 @@ pub fn plan(line: &CommandLine, parts: &Parts, probe: bool) -> Result<Plan, Driv
         plan.warnings
             .push("-flto is left out: sites are made per object; the program works the same".to_owned());
     }
+    if plan.links == Some(Output::Executable) {
+        drop_version_scripts(&mut plan);
+    }
     add_for_code(line, parts, keep_positions, probe, &mut plan);
     add_for_link(parts, &mut plan);
     Ok(plan)
@@ -194,6 +197,31 @@ fn keep(
     };
     notes.push(format!("{option} left out: {reason}"));
     false
+}
+
+/// A version script that makes a program's names local would hide the runtime's from libraries. In a program,
+/// unlike in a library, it decides nothing else.
+fn drop_version_scripts(plan: &mut Plan) {
+    for word in plan.theirs.iter_mut() {
+        let Some(list) = word.to_str().and_then(|w| w.strip_prefix("-Wl,")) else {
+            continue;
+        };
+        let mut value_follows = false;
+        let kept: Vec<&str> = list
+            .split(',')
+            .filter(|option| {
+                let value = std::mem::replace(&mut value_follows, *option == "--version-script");
+                !(value || value_follows || option.starts_with("--version-script="))
+            })
+            .collect();
+        let shorter = format!("-Wl,{}", kept.join(","));
+        if *word != *shorter {
+            plan.notes
+                .push(format!("{} left out: libraries must see the runtime", word.display()));
+            *word = shorter.into();
+        }
+    }
+    plan.theirs.retain(|word| word != "-Wl,");
 }
 
 /// Link-time optimisation and what only goes with it.
