@@ -65,9 +65,9 @@ fn harm_must_come_and_be_wanted() {
         ..pair(true, 2, 2)
     };
     let quiet = case("//@ expect: real\nx; // RACE!(a)\n");
-    assert_eq!(texts(&quiet, &[harmful.clone()]).len(), 1);
+    assert_eq!(texts(&quiet, std::slice::from_ref(&harmful)).len(), 1);
     let loud = case("//@ expect: harmful(segv)\nx; // RACE!(a)\n");
-    assert!(texts(&loud, &[harmful.clone()]).is_empty());
+    assert!(texts(&loud, std::slice::from_ref(&harmful)).is_empty());
     assert_eq!(texts(&loud, &[pair(true, 2, 2)]), ["missing: harm of kind signal"]);
     let crash = Reported {
         kind: "crash".into(),
