@@ -9,9 +9,9 @@ int counter;
 static void *worker(void *arg) {
     int i = (int)(long)arg;
     wants[i] = 1;                // RACE!(wants)
-    turn = 1 - i;                // RACE!(set) RACE!(turn)
+    turn = 1 - i;                // RACE!(set) MISS(hunt:turn) read only if both want
     while (wants[1 - i]          // RACE!(wants) RACE!(reset)
-           && turn == 1 - i)     // RACE!(turn)
+           && turn == 1 - i)     // MISS(hunt:turn) no schedule of phase 1 has both want at once
         sched_yield();
     counter++;                   // RACE!(data)
     wants[i] = 0;                // RACE!(reset)
