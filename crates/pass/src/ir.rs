@@ -211,10 +211,12 @@ impl Ir {
             let function = LLVMAddFunction(self.module, terminated.as_ptr(), ty);
             LLVMSetLinkage(function, LLVMLinkage::LLVMExternalWeakLinkage);
             LLVMSetFunctionCallConv(function, convention);
-            let attribute = "nounwind";
-            let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
-            let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
-            LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            // Bound at load in shared libraries: the lazy resolver does not keep all that preserve_all promises.
+            for attribute in ["nounwind", "nonlazybind"] {
+                let kind = LLVMGetEnumAttributeKindForName(attribute.as_ptr().cast(), attribute.len());
+                let attribute = LLVMCreateEnumAttribute(self.context, kind, 0);
+                LLVMAddAttributeAtIndex(function, llvm_sys::LLVMAttributeFunctionIndex, attribute);
+            }
             function
         })
     }
