@@ -37,8 +37,8 @@ fn split(text: &str) -> (String, String) {
     (join(&plan.ours), join(&plan.theirs))
 }
 
-const CODE: &str =
-    "-fPIE -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpass-plugin=/dh/libdeadheat_pass.so";
+const CODE: &str = "-fPIE -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpass-plugin=/dh/libdeadheat_pass.so \
+     -mllvm -enable-shrink-wrap=false";
 const PROGRAM: &str = "-pie -Wl,--dynamic-list=/dh/deadheat_rt.list /dh/deadheat_rt.o /dh/deadheat_module.o";
 
 #[test]

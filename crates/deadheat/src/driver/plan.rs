@@ -284,7 +284,8 @@ fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: 
         plugin.push(&parts.pass);
         plan.ours.push(plugin);
         // A frame in every path, or a stack lacks the caller of a function that leaves early.
-        plan.ours.extend(["-mllvm", "-enable-shrink-wrap=false"].map(OsString::from));
+        plan.ours
+            .extend(["-mllvm", "-enable-shrink-wrap=false"].map(OsString::from));
     }
 }
 
