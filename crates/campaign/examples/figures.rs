@@ -121,7 +121,7 @@ fn try_seeds(stage: &Stage, rules: &Rules, candidate: &Candidate, program: &str)
         repeated: 0,
     };
     for seed in 0..SEEDS {
-        let plan = rules.try_plan(&candidate.targets, seed);
+        let plan = rules.directed(&candidate.targets, seed);
         let run = stage.run(&plan)?;
         row.created += u32::from(!run.records.meetings.is_empty());
         row.error += u32::from(run.stdout.text().contains("ERROR"));

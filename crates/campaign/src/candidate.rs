@@ -5,7 +5,7 @@ use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::Records;
 use deadheat_model::{FindingKind, SiteId};
-use deadheat_wire::plan::Targets;
+use deadheat_wire::plan::{Plan, Policy, Targets};
 use deadheat_wire::record::{Module, Pair, ThreadCreated};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -18,6 +18,8 @@ pub struct Context {
     pub modules: Vec<Module>,
     /// Threads.
     pub threads: Vec<ThreadCreated>,
+    /// Policy and quantum of a run of phase 1.
+    pub schedule: Option<(Policy, u32)>,
 }
 
 impl Context {
@@ -26,6 +28,7 @@ impl Context {
         Context {
             modules: records.modules.clone(),
             threads: records.threads.clone(),
+            schedule: None,
         }
     }
 }
@@ -55,8 +58,11 @@ pub struct Candidates {
 
 impl Candidates {
     /// Adds the pairs of one run; says how many candidates are new.
-    pub fn add(&mut self, records: &Records, sites: &SiteIndex) -> usize {
-        let context = Arc::new(Context::of(records));
+    pub fn add(&mut self, records: &Records, plan: &Plan, sites: &SiteIndex) -> usize {
+        let context = Arc::new(Context {
+            schedule: Some((plan.policy.clone(), plan.quantum)),
+            ..Context::of(records)
+        });
         let before = self.by_statements.len();
         for pair in &records.pairs {
             let Some((first, second)) = statements(pair, sites) else {

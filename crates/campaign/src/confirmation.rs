@@ -9,8 +9,9 @@ use deadheat_confirm::{Case, RunError};
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Tries of a candidate after each round, in parts of all tries: 1/5, 1/2, all.
-const ROUNDS: [(u32, u32); 3] = [(1, 5), (1, 2), (1, 1)];
+/// Tries of a candidate after each round, in parts of all tries: 1/10, 1/2, all. A true pair is usually shown in
+/// the first try or two.
+const ROUNDS: [(u32, u32); 3] = [(1, 10), (1, 2), (1, 1)];
 
 /// Advances all cases until they are settled or `stop` says so. After each round `kept` may save them.
 pub fn settle(

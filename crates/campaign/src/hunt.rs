@@ -293,6 +293,9 @@ impl Work<'_> {
         let mut targets = candidate.targets.clone();
         targets.unordered = unordered_proves(&self.baseline.opaque_libraries, &phase.sites);
         let mut case = Case::new(targets);
+        if candidate.precise {
+            case.seen = candidate.context.schedule.clone();
+        }
         let print = candidate.fingerprint();
         let known = self
             .store

@@ -12,9 +12,12 @@ use deadheat_wire::plan::{Mode, Plan, Policy};
 /// Flagged granules per signature.
 const PER_SIGNATURE: u32 = 256;
 /// Schedules in a row that add nothing before phase 1 ends.
-const BARREN: u32 = 2;
+const BARREN: u32 = 6;
 /// Most schedules.
-const SCHEDULES: u32 = 8;
+const SCHEDULES: u32 = 24;
+/// Random schedules differ in how often they switch: by turns as often as asked, twice as often, half as often
+/// (in halves of what was asked).
+const SWITCHES: [u32; 3] = [2, 4, 1];
 
 /// A run of phase 1 that ended in some way, for the judge of bad ends.
 #[derive(Clone, Debug)]
@@ -57,7 +60,7 @@ impl PhaseOne {
             0 => Policy::Fifo,
             n => Policy::Random {
                 seed: seed.wrapping_add(n.into()),
-                switch,
+                switch: (switch * SWITCHES[(n as usize - 1) % SWITCHES.len()] / 2).min(1024),
             },
         };
         let first = self.schedules == 0;
@@ -78,10 +81,11 @@ impl PhaseOne {
                 granules: found.addresses,
                 lock_words: found.lock_words,
             };
-            let run = stage.run(&Plan { mode, ..plan })?;
+            let plan = Plan { mode, ..plan };
+            let run = stage.run(&plan)?;
             self.note(&run);
             self.sites.extend(&run.records.modules);
-            added = self.candidates.add(&run.records, &self.sites);
+            added = self.candidates.add(&run.records, &plan, &self.sites);
         }
         self.barren = if added > 0 || first { 0 } else { self.barren + 1 };
         Ok(())

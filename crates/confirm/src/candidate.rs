@@ -26,6 +26,10 @@ pub struct Rules {
 /// Tries after which a candidate is given up if none of its statements was ever executed.
 pub const UNREACHED: u32 = 5;
 
+/// One try in so many is an undirected walk: the algorithm holds a thread back at its statement, and what only
+/// happens when it runs through (a lost wake-up between test and wait, say) never does.
+const WALK: u32 = 4;
+
 impl Rules {
     /// The usual rules.
     pub fn new(seed: u64) -> Rules {
@@ -45,14 +49,31 @@ impl Rules {
         self.tries.div_ceil(3)
     }
 
-    /// The plan of one try.
-    pub fn try_plan(&self, targets: &Targets, number: u32) -> Plan {
-        let seed = self.seed.wrapping_add(number.into());
-        let (switch, postponements) = (self.switch, self.postponements);
+    /// The plan of a case's next try. First comes the schedule in which the pair was seen, if there is one. Every
+    /// [`WALK`]th try directs nothing: it postpones nobody, and still sees a meeting when there is one.
+    pub fn try_plan(&self, case: &Case) -> Plan {
+        let number = case.tries;
+        if let (0, Some((policy, quantum))) = (number, case.seen.clone()) {
+            return Plan {
+                mode: Mode::Confirm(case.targets.clone()),
+                policy,
+                quantum,
+                ..self.plan.clone()
+            };
+        }
+        let mut plan = self.directed(&case.targets, number);
+        if let (Policy::RaceDirected { postponements, .. }, true) = (&mut plan.policy, number % WALK == WALK - 1) {
+            *postponements = 0;
+        }
+        plan
+    }
+
+    /// A run directed at these statements, with the seed of this number.
+    pub fn directed(&self, targets: &Targets, number: u32) -> Plan {
         let policy = Policy::RaceDirected {
-            seed,
-            switch,
-            postponements,
+            seed: self.seed.wrapping_add(number.into()),
+            switch: self.switch,
+            postponements: self.postponements,
             flip: None,
         };
         Plan {
@@ -118,6 +139,8 @@ pub enum Settled {
 pub struct Case {
     /// The statements, all copies.
     pub targets: Targets,
+    /// Policy and quantum of a run that left the pair unordered, locks counted: the first try.
+    pub seen: Option<(Policy, u32)>,
     /// Tries so far.
     pub tries: u32,
     /// Tries in which the pair met.

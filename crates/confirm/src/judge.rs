@@ -43,7 +43,7 @@ impl Judge<'_> {
     }
 
     fn attempt(&self, case: &mut Case) -> Result<(), RunError> {
-        let plan = self.rules.try_plan(&case.targets, case.tries);
+        let plan = self.rules.try_plan(case);
         let run = match self.stage.run(&plan) {
             Err(RunError::NoRuntime(_)) => None,
             other => Some(other?),
