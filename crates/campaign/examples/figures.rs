@@ -94,7 +94,7 @@ fn measure(name: &std::ffi::OsStr) -> Result<Vec<Row>, Box<dyn std::error::Error
     let stage = Stage::new(Program::find(name, Vec::new())?, StageOptions::default())?;
     let rules = Rules::new(0);
     let mut phase = PhaseOne::default();
-    while !phase.done() {
+    while !phase.done(false) {
         phase.look(&stage, rules.seed, rules.switch)?;
     }
     let shown = Path::new(name)

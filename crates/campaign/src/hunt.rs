@@ -108,6 +108,8 @@ pub struct Hunt {
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 /// Later runs may take this many times an ordinary run.
 const PATIENCE: u32 = 20;
+/// Phase 1 looks for further schedules in the first so-manieth part of the budget.
+const PHASE_ONE: u32 = 5;
 /// But no less than this.
 const LEAST_LIMIT: Duration = Duration::from_secs(10);
 
@@ -247,7 +249,13 @@ impl Work<'_> {
 
     /// Phase 1.
     fn predict(&mut self, phase: &mut PhaseOne) -> Vec<Candidate> {
-        while !phase.done() && !self.stop() {
+        let share = self
+            .options
+            .budget
+            .filter(|_| self.options.runs.is_none())
+            .map(|b| b / PHASE_ONE);
+        let begun = self.begun;
+        while !phase.done(share.is_some_and(|share| begun.elapsed() > share)) && !self.stop() {
             self.progress.phase("detecting", self.stage.runs());
             if let Err(error) = phase.look(self.stage, self.options.seed, self.options.switch) {
                 self.trouble = Some(error.to_string());

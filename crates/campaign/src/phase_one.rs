@@ -11,13 +11,15 @@ use deadheat_wire::plan::{Mode, Plan, Policy};
 
 /// Flagged granules per signature.
 const PER_SIGNATURE: u32 = 256;
-/// Schedules in a row that add nothing before phase 1 ends.
-const BARREN: u32 = 6;
+/// Schedules in a row that add nothing before phase 1 ends. A schedule can open paths that few others take (a
+/// failed trylock, a time-out), and a short program's cost next to nothing.
+const BARREN: u32 = 16;
 /// Most schedules.
-const SCHEDULES: u32 = 24;
-/// Random schedules differ in how often they switch: by turns as often as asked, twice as often, half as often
-/// (in halves of what was asked).
-const SWITCHES: [u32; 3] = [2, 4, 1];
+const SCHEDULES: u32 = 48;
+/// Schedules that are looked at whatever they cost.
+const LEAST: u32 = 3;
+/// Random schedules differ in how often they switch: by turns so many tenths as often as asked.
+const SWITCHES: [u32; 4] = [10, 50, 25, 5];
 
 /// A run of phase 1 that ended in some way, for the judge of bad ends.
 #[derive(Clone, Debug)]
@@ -49,9 +51,9 @@ pub struct PhaseOne {
 }
 
 impl PhaseOne {
-    /// Whether further schedules are worth while.
-    pub fn done(&self) -> bool {
-        self.schedules >= SCHEDULES || self.barren >= BARREN
+    /// Whether further schedules are worth while. `late`: phase 1 had its share of the budget.
+    pub fn done(&self, late: bool) -> bool {
+        self.schedules >= SCHEDULES || self.barren >= BARREN || late && self.schedules >= LEAST
     }
 
     /// Looks at the next schedule: `fifo` first, then random ones with bursts.
@@ -60,7 +62,7 @@ impl PhaseOne {
             0 => Policy::Fifo,
             n => Policy::Random {
                 seed: seed.wrapping_add(n.into()),
-                switch: (switch * SWITCHES[(n as usize - 1) % SWITCHES.len()] / 2).min(1024),
+                switch: (switch * SWITCHES[(n as usize - 1) % SWITCHES.len()] / 10).clamp(1, 1024),
             },
         };
         let first = self.schedules == 0;

@@ -133,7 +133,7 @@ fn assertion(stderr: &str) -> Option<String> {
 fn uncaught(stderr: &str) -> Option<String> {
     let mut lines = stderr
         .lines()
-        .skip_while(|l| !l.contains("terminate called") && !l.contains("libc++abi: terminating"));
+        .skip_while(|l| !l.contains("terminate called after throwing") && !l.contains("libc++abi: terminating"));
     let first = lines.next()?.trim().to_string();
     let what = lines
         .next()

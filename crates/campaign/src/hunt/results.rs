@@ -136,7 +136,7 @@ impl Work<'_> {
 
     fn stats(&self, candidates: &[Candidate], cases: &[Case], phase: &PhaseOne) -> Stats {
         let settled = cases.iter().filter(|c| c.settled.is_some()).count();
-        let done = settled == cases.len() && (phase.done() || self.options.extent != Extent::Hunt);
+        let done = settled == cases.len() && (phase.done(true) || self.options.extent != Extent::Hunt);
         let stopped = match () {
             () if self.interrupted() => Some("interrupted".to_string()),
             () if self.trouble.is_some() => self.trouble.clone(),
