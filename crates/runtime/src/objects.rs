@@ -8,9 +8,14 @@ use hashbrown::HashMap;
 /// Buckets of the filter that spares most frees a look-up.
 const FILTER: usize = 4096;
 
+/// Slots of the cache in front of the generations.
+const RECENT: usize = 512;
+
 /// The objects seen so far.
 pub struct Objects {
     generations: HashMap<u64, u32, FixedState>,
+    /// Objects used last: address and generation, which is forgotten when it changes.
+    recent: [(u64, u32); RECENT],
     /// Number of objects per page, by hash; made with the first object.
     filter: alloc::vec::Vec<u32>,
 }
@@ -20,6 +25,7 @@ impl Objects {
     pub const fn new() -> Objects {
         Objects {
             generations: HashMap::with_hasher(FixedState),
+            recent: [(0, 0); RECENT],
             filter: alloc::vec::Vec::new(),
         }
     }
@@ -28,8 +34,21 @@ impl Objects {
         (address >> 12 ^ address >> 24) as usize & (FILTER - 1)
     }
 
+    fn slot(address: u64) -> usize {
+        (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize & (RECENT - 1)
+    }
+
     /// The object at an address in its present generation.
+    #[inline]
     pub fn at(&mut self, address: u64) -> ObjectId {
+        let (known, generation) = self.recent[Self::slot(address)];
+        if known == address && known != 0 {
+            return ObjectId { address, generation };
+        }
+        self.look_up(address)
+    }
+
+    fn look_up(&mut self, address: u64) -> ObjectId {
         if self.filter.is_empty() {
             self.filter.resize(FILTER, 0);
         }
@@ -38,6 +57,7 @@ impl Objects {
             *filter += 1;
             0
         });
+        self.recent[Self::slot(address)] = (address, generation);
         ObjectId { address, generation }
     }
 
@@ -77,6 +97,7 @@ impl Objects {
                 generation: *generation,
             });
             *generation += 1;
+            self.recent[Self::slot(address)].0 = 0;
         }
     }
 }

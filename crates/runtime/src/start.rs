@@ -98,12 +98,12 @@ fn read(path: &[u8]) -> Option<Vec<u8>> {
 fn take_control(plan: Plan) {
     clock::start(plan.epoch_ns);
     crate::intercept::random::start(plan.input_seed);
-    let (policy, quantum) = policy(&plan);
+    let policy = policy(&plan);
     let replayed = matches!(plan.policy, Policy::Replay { .. });
     let (hang, switches) = (plan.hang_yields, plan.record_schedule);
     *PLAN.get() = Some(plan);
     let Some(plan) = PLAN.get().as_ref() else { return };
-    let main = token::start(policy, quantum, hang, replayed);
+    let main = token::start(policy, hang, replayed);
     token::scheduler().trail.record_switches(switches);
     crate::intercept::threads::adopt_main(main);
     ending::start();
@@ -128,14 +128,14 @@ pub fn started(parent: Option<u32>, opaque_libraries: Vec<String>) {
     }));
 }
 
-/// The plan's policy; under fifo also the quantum, which the token counts by itself.
-fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
+/// The plan's policy.
+fn policy(plan: &Plan) -> AnyPolicy {
     let pair = match &plan.mode {
         Mode::Confirm(targets) => RacingPair::new(targets.first.clone(), targets.second.clone()),
         _ => RacingPair::default(),
     };
     let kind = match &plan.policy {
-        Policy::Fifo => Kind::Fifo { quantum: 0 },
+        Policy::Fifo => Kind::Fifo { quantum: plan.quantum },
         Policy::Random { seed, switch } => Kind::Random {
             seed: *seed,
             switch: *switch,
@@ -163,8 +163,7 @@ fn policy(plan: &Plan) -> (AnyPolicy, Option<u32>) {
                 .collect(),
         },
     };
-    let quantum = matches!(kind, Kind::Fifo { .. }).then_some(plan.quantum);
-    (AnyPolicy::from_plan(kind, pair), quantum)
+    AnyPolicy::from_plan(kind, pair)
 }
 
 /// Libraries whose synchronisation goes through what we interpose, or that have none worth seeing.

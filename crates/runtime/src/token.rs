@@ -3,7 +3,8 @@
 //! The holder alone touches scheduler state, evaluates everybody's wait condition, asks the policy and
 //! hands the token over. No thread blocks in the kernel by itself: it records what it waits for and gives
 //! the token up; when nothing can run, the holder waits for the world outside on everybody's behalf.
-//! Cost of a scheduling point: one pass over the live threads when the policy is asked, none otherwise.
+//! Cost of a scheduling point: a few instructions when the policy lets the running thread go on without a
+//! look at the others (most points of most schedules), one pass over the live threads otherwise.
 
 mod pick;
 
@@ -16,7 +17,7 @@ use crate::{descriptors, observe, signals, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
-use deadheat_schedule::{AnyPolicy, Cause, Enabled};
+use deadheat_schedule::{AnyPolicy, Cause, Enabled, Policy};
 
 /// Descriptors are polled at every so many picks: a count, never a time.
 const POLL_EVERY: u32 = 32;
@@ -46,9 +47,11 @@ pub struct Scheduler {
     /// Descriptors were looked at since the policy was asked last: whoever waits for one may time out.
     polled: bool,
     policy: Option<AnyPolicy>,
-    /// Under fifo the policy need not be asked before the quantum is used up.
-    quantum: Option<u32>,
-    points: u32,
+    /// Points at which the running thread goes on count towards the next look at descriptors: under policies
+    /// that switch at any point, not under fifo and replay.
+    restless: bool,
+    /// Threads that lost the turn before a target statement, and still stand there.
+    standing: u32,
     /// A thread that has given the token up for good and may not be gone from the kernel yet.
     leaving: Option<ThreadId>,
     enabled: Vec<Enabled>,
@@ -67,8 +70,8 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     poll_every: POLL_EVERY,
     polled: false,
     policy: None,
-    quantum: None,
-    points: 0,
+    restless: false,
+    standing: 0,
     leaving: None,
     enabled: Vec::new(),
     waited_outside: false,
@@ -84,10 +87,10 @@ pub fn scheduler() -> &'static mut Scheduler {
 
 /// Takes control: from now on interposers are at work. Returns the main thread's record.
 /// `replayed`: a recorded schedule is followed, so descriptors are looked at whenever it is asked.
-pub fn start(policy: AnyPolicy, fifo_quantum: Option<u32>, hang_yields: u64, replayed: bool) -> &'static mut Thread {
+pub fn start(policy: AnyPolicy, hang_yields: u64, replayed: bool) -> &'static mut Thread {
     let s = scheduler();
+    s.restless = policy.wants_timeouts() && !replayed;
     s.policy = Some(policy);
-    s.quantum = fifo_quantum;
     s.poll_every = if replayed { 1 } else { POLL_EVERY };
     s.hang = hang_yields;
     let main = s.threads.add(0);
@@ -165,20 +168,11 @@ pub fn point(next: Operation) {
     if signals::arrived() {
         signals::deliver(t);
     }
-    if t.keep > 0 || s.threads.live.len() == 1 {
+    if t.keep > 0 || s.threads.live.len() == 1 || s.stays(&next) {
         return;
     }
-    let mut cause = Cause::Point;
-    if let Some(quantum) = s.quantum {
-        s.points += u32::from(next != Operation::Continue);
-        if quantum == 0 || s.points < quantum {
-            return;
-        }
-        cause = Cause::Yield;
-        t.stamp = next_stamp();
-    }
     t.next = next;
-    s.hand_over(t, cause);
+    s.hand_over(t, Cause::Point);
     signals::deliver(t);
 }
 
@@ -188,6 +182,9 @@ pub fn arrive(access: Access) {
     let s = scheduler();
     let next = Operation::Access(access);
     s.comes(t, &next);
+    if s.threads.live.len() == 1 || s.standing == 0 && s.stays(&next) {
+        return;
+    }
     t.next = next;
     s.hand_over(t, Cause::Point);
 }
@@ -323,6 +320,7 @@ pub fn forked(t: &mut Thread) {
         }
     }
     s.leaving = None;
+    s.standing = 0;
     progress();
     s.step = 0;
     s.trail.restart();
@@ -337,6 +335,20 @@ impl Scheduler {
         if self.step & 1023 == 0 {
             crate::report::heartbeat(self.step);
         }
+    }
+
+    /// Whether the policy lets the running thread go on without a look at the others.
+    #[inline]
+    fn stays(&mut self, next: &Operation) -> bool {
+        let picks = self.picks.wrapping_add(u32::from(self.restless));
+        if self.restless && picks.is_multiple_of(self.poll_every) {
+            return false;
+        }
+        let stays = self.policy.as_mut().is_some_and(|policy| policy.stays(self.step, next));
+        if stays {
+            self.picks = picks;
+        }
+        stays
     }
 
     /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
@@ -378,12 +390,18 @@ impl Scheduler {
             crate::targets::met(&met, self.step);
         }
         if to.id == t.id {
-            self.points = 0;
             return;
         }
+        if cause == Cause::Point {
+            self.stamp += 1;
+            t.stamp = self.stamp;
+        }
+        let stands = u32::from(matches!(t.next, Operation::Access(_)));
+        self.standing += stands;
         self.trail.switched += 1;
         switching::give(to);
         switching::await_turn(t);
+        self.standing -= stands;
         self.resumed(t);
     }
 
@@ -391,7 +409,6 @@ impl Scheduler {
         if let Some(gone) = self.leaving.take().and_then(|id| self.threads.get(id)) {
             switching::await_gone(gone);
         }
-        self.points = 0;
         observe::switched(t.id);
     }
 }

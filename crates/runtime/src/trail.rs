@@ -13,10 +13,20 @@ use hashbrown::HashMap;
 /// Switches are written in chunks of this many.
 const CHUNK: usize = 256;
 
+/// Slots of the cache in front of the numbers.
+const RECENT: usize = 512;
+
+/// An object's slot in a cache of `RECENT` slots.
+fn slot(address: u64) -> usize {
+    (address.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 55) as usize & (RECENT - 1)
+}
+
 /// See the module.
 pub struct Trail {
     hash: u64,
     numbers: HashMap<u64, u32, FixedState>,
+    /// Addresses used last, by [`slot`]; a number never changes.
+    recent: [(u64, u32); RECENT],
     switches: Vec<Switch>,
     recording: bool,
     /// Switches between threads.
@@ -46,6 +56,7 @@ impl Trail {
         Trail {
             hash: 0xcbf2_9ce4_8422_2325,
             numbers: HashMap::with_hasher(FixedState),
+            recent: [(0, 0); RECENT],
             switches: Vec::new(),
             recording: false,
             switched: 0,
@@ -64,8 +75,14 @@ impl Trail {
 
     /// The stable number of an address.
     pub fn number(&mut self, address: u64) -> u32 {
+        let recent = &mut self.recent[slot(address)];
+        if recent.0 == address && recent.1 != 0 {
+            return recent.1;
+        }
         let next = self.numbers.len() as u32 + 1;
-        *self.numbers.entry(address).or_insert(next)
+        let number = *self.numbers.entry(address).or_insert(next);
+        *recent = (address, number);
+        number
     }
 
     /// Mixes an event in: FNV-1a over two words.

@@ -10,6 +10,7 @@ use crate::{
     Answer, Cause, Enabled, Fifo, Parameters, Policy, Question, RaceDirected, RacingPair, Random, Replay, Turn,
 };
 use alloc::vec::Vec;
+use deadheat_model::Operation;
 
 /// A policy by its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,5 +94,15 @@ impl Policy for AnyPolicy {
             answer.met = stood.map(|postponed| self.meetings.meet(arriving.thread, postponed, first));
         }
         answer
+    }
+
+    #[inline]
+    fn stays(&mut self, step: u64, next: &Operation) -> bool {
+        match &mut self.one {
+            One::Fifo(policy) => policy.stays(step, next),
+            One::Random(policy) => policy.stays(step, next),
+            One::RaceDirected(policy) => policy.stays(step, next),
+            One::Replay(policy) => policy.stays(step, next),
+        }
     }
 }

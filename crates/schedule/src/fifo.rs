@@ -2,9 +2,13 @@
 //! points; then the first in the queue runs. Deterministic, and close to what a program does by itself on one
 //! core. Without a quantum a thread that polls under a lock would starve the thread that it polls for.
 //!
+//! What a thread does after its own operation ([`Operation::Continue`]) counts nothing. Whoever arrives at a
+//! target uses up its quantum as any other: a loop that polls there would starve the others.
+//!
 //! A timed wait runs out only when nothing else can run.
 
 use crate::{Answer, Cause, Policy, Question};
+use deadheat_model::Operation;
 
 /// Runs a thread for as long as it can.
 #[derive(Clone, Debug)]
@@ -18,13 +22,23 @@ impl Fifo {
     pub fn new(quantum: u32) -> Fifo {
         Fifo { quantum, used: 0 }
     }
+
+    /// Whether a thread that comes to `next` has turns left; counts this one if so.
+    #[inline]
+    fn counts(&mut self, next: Option<&Operation>) -> bool {
+        if next == Some(&Operation::Continue) {
+            return true;
+        }
+        let left = self.quantum == 0 || self.used + 1 < self.quantum;
+        self.used += u32::from(left && self.quantum != 0);
+        left
+    }
 }
 
 impl Policy for Fifo {
     fn choose(&mut self, q: &Question<'_>) -> Answer {
-        self.used = self.used.saturating_add(1);
-        let exhausted = self.quantum != 0 && self.used >= self.quantum;
-        let run = if q.cause == Cause::Point && !exhausted && q.can_go_on() {
+        let goes_on = q.cause == Cause::Point && q.can_go_on();
+        let run = if goes_on && self.counts(q.entry(q.running).map(|e| &e.next)) {
             q.running
         } else {
             self.used = 0;
@@ -33,18 +47,23 @@ impl Policy for Fifo {
         };
         Answer::run(run)
     }
+
+    #[inline]
+    fn stays(&mut self, _: u64, next: &Operation) -> bool {
+        self.counts(Some(next))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Enabled;
-    use deadheat_model::{Operation, ThreadId};
+    use deadheat_model::ThreadId;
 
     fn entry(thread: u32, stamp: u64, timeout: bool) -> Enabled {
         Enabled {
             thread: ThreadId(thread),
-            next: Operation::Continue,
+            next: Operation::Yield,
             stamp,
             timeout,
         }
@@ -68,6 +87,13 @@ mod tests {
         let mut policy = Fifo::new(3);
         let runs: alloc::vec::Vec<u32> = (0..4).map(|_| ask(&mut policy, 0, Cause::Point, &enabled)).collect();
         assert_eq!(runs, [0, 0, 1, 0]);
+    }
+
+    #[test]
+    fn continuing_uses_nothing_up() {
+        let mut policy = Fifo::new(2);
+        assert!((0..5).all(|_| policy.stays(0, &Operation::Continue)));
+        assert!(policy.stays(0, &Operation::Yield) && !policy.stays(0, &Operation::Yield));
     }
 
     #[test]

@@ -20,7 +20,7 @@ use crate::racing::Meetings;
 use crate::{Answer, Cause, Enabled, Policy, Question, RacingPair, Random};
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
-use deadheat_model::{Access, SiteId, ThreadId};
+use deadheat_model::{Access, Operation, SiteId, ThreadId};
 
 /// A postponed thread is released after so many scheduling points, unless the plan says otherwise.
 pub const PATIENCE: u64 = 10_000;
@@ -205,5 +205,17 @@ impl Policy for RaceDirected {
             }
         }
         Answer::run(self.go_on(q))
+    }
+
+    fn stays(&mut self, step: u64, next: &Operation) -> bool {
+        let target = matches!(next, Operation::Access(access) if self.pair.contains(access.site));
+        if target || !self.postponed.is_empty() || !self.executing.is_empty() {
+            return false;
+        }
+        let stays = self.walk.stays(step, next);
+        if stays {
+            self.ways = 0;
+        }
+        stays
     }
 }

@@ -6,7 +6,7 @@
 //! can run: a short time-out that fires first is a schedule that a loaded machine shows.
 
 use crate::{Answer, Enabled, Policy, Question, Rng};
-use deadheat_model::ThreadId;
+use deadheat_model::{Operation, ThreadId};
 
 /// Probabilities of switches are counted in this many parts.
 const PARTS: u64 = 1024;
@@ -20,6 +20,8 @@ const IDLE_TIMEOUT_ONE_IN: u64 = 8;
 pub struct Random {
     rng: Rng,
     switch: u64,
+    /// The draw of the next question fell already, for a switch.
+    drawn: bool,
 }
 
 impl Random {
@@ -28,6 +30,7 @@ impl Random {
         Random {
             rng: Rng::new(seed),
             switch: u64::from(switch).max(1),
+            drawn: false,
         }
     }
 
@@ -41,7 +44,7 @@ impl Random {
         let gives_way = q.cause.gives_way();
         if !gives_way && q.entry(q.running).is_some_and(|e| !e.timeout && keep(e)) {
             // The draw comes first, so that the number of draws does not depend on who else could run.
-            if !self.rng.chance(self.switch, PARTS) {
+            if !core::mem::take(&mut self.drawn) && !self.rng.chance(self.switch, PARTS) {
                 return Some(q.running);
             }
         }
@@ -72,6 +75,12 @@ impl Policy for Random {
     fn choose(&mut self, q: &Question<'_>) -> Answer {
         Answer::run(self.pick(q, |_| true).unwrap_or_else(|| q.oldest_or_running()))
     }
+
+    #[inline]
+    fn stays(&mut self, _: u64, _: &Operation) -> bool {
+        self.drawn = self.rng.chance(self.switch, PARTS);
+        !self.drawn
+    }
 }
 
 #[cfg(test)]
@@ -79,7 +88,6 @@ mod tests {
     use super::*;
     use crate::Cause;
     use alloc::vec::Vec;
-    use deadheat_model::Operation;
 
     fn entry(thread: u32, timeout: bool) -> Enabled {
         Enabled {

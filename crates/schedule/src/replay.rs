@@ -8,7 +8,7 @@
 
 use crate::{Answer, Fifo, Policy, Question};
 use alloc::vec::Vec;
-use deadheat_model::ThreadId;
+use deadheat_model::{Operation, ThreadId};
 
 /// The quantum of the substitute.
 const QUANTUM: u32 = 50;
@@ -57,6 +57,11 @@ impl Replay {
 }
 
 impl Policy for Replay {
+    #[inline]
+    fn stays(&mut self, step: u64, _: &Operation) -> bool {
+        self.substitute.is_none() && self.turns.get(self.next).is_none_or(|turn| turn.step > step)
+    }
+
     fn choose(&mut self, q: &Question<'_>) -> Answer {
         let (turn, skipped) = self.turn(q.step);
         let possible = |t: &Turn| q.entry(t.thread).is_some_and(|e| e.timeout == t.timeout);
@@ -89,7 +94,6 @@ mod tests {
     use super::*;
     use crate::{Cause, Enabled};
     use alloc::vec;
-    use deadheat_model::Operation;
 
     fn ask(policy: &mut Replay, step: u64, running: u32, cause: Cause, enabled: &[(u32, bool)]) -> (u32, bool) {
         let entry = |&(t, timeout): &(u32, bool)| Enabled {

@@ -134,13 +134,18 @@ impl Plan {
     /// A plan with the usual bounds.
     pub fn new(mode: Mode, policy: Policy) -> Plan {
         // Each switch makes every check of shared data a miss once: phase 1 switches less often.
-        let detects = matches!(mode, Mode::Granules { .. } | Mode::Statements { .. });
+        // Phase 2 counts arrivals at the pair and atomics too.
+        let quantum = match mode {
+            Mode::Granules { .. } | Mode::Statements { .. } => 2_000,
+            Mode::Confirm(_) => 1_000,
+            Mode::Schedule => 50,
+        };
         Plan {
             version: crate::VERSION,
             mode,
             policy,
             input_seed: 1,
-            quantum: if detects { 2_000 } else { 50 },
+            quantum,
             back_edges: 20_000,
             hang_yields: 20_000,
             epoch_ns: 1_700_000_000_000_000_000,
