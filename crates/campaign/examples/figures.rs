@@ -95,7 +95,7 @@ fn measure(name: &std::ffi::OsStr) -> Result<Vec<Row>, Box<dyn std::error::Error
     let rules = Rules::new(0);
     let mut phase = PhaseOne::default();
     while !phase.done(false) {
-        phase.look(&stage, rules.seed, rules.switch)?;
+        phase.look(&stage, rules.seed, rules.switch, rules.plan.hang_yields)?;
     }
     let shown = Path::new(name)
         .file_name()

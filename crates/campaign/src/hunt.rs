@@ -257,7 +257,12 @@ impl Work<'_> {
         let begun = self.begun;
         while !phase.done(share.is_some_and(|share| begun.elapsed() > share)) && !self.stop() {
             self.progress.phase("detecting", self.stage.runs());
-            if let Err(error) = phase.look(self.stage, self.options.seed, self.options.switch) {
+            if let Err(error) = phase.look(
+                self.stage,
+                self.options.seed,
+                self.options.switch,
+                self.rules.plan.hang_yields,
+            ) {
                 self.trouble = Some(error.to_string());
                 break;
             }

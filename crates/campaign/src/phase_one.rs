@@ -56,8 +56,8 @@ impl PhaseOne {
         self.schedules >= SCHEDULES || self.barren >= BARREN || late && self.schedules >= LEAST
     }
 
-    /// Looks at the next schedule: `fifo` first, then random ones with bursts.
-    pub fn look(&mut self, stage: &Stage, seed: u64, switch: u32) -> Result<(), RunError> {
+    /// Looks at the next schedule: `fifo` first, then random ones with bursts. `hang_yields` is the bound of a hang.
+    pub fn look(&mut self, stage: &Stage, seed: u64, switch: u32, hang_yields: u64) -> Result<(), RunError> {
         let policy = match self.schedules {
             0 => Policy::Fifo,
             n => Policy::Random {
@@ -67,12 +67,13 @@ impl PhaseOne {
         };
         let first = self.schedules == 0;
         self.schedules += 1;
-        let plan = Plan::new(
-            Mode::Granules {
-                per_signature: PER_SIGNATURE,
-            },
-            policy,
-        );
+        let mode = Mode::Granules {
+            per_signature: PER_SIGNATURE,
+        };
+        let plan = Plan {
+            hang_yields,
+            ..Plan::new(mode, policy)
+        };
         let run = stage.run(&plan)?;
         let found = run.records.granules.clone().unwrap_or_default();
         self.note(&run);
