@@ -269,7 +269,76 @@ private:
 };
 } // namespace
 
-// Calls `found` with the terminator of each latch of each loop whose trip count is not known at entry.
+namespace {
+// Whether a loop ends, or crashes, by itself, whatever other threads do: then it is no spin loop, and its
+// back edges need no count. True if each of its exits is tested on nothing but what moves on with the
+// iterations, and one of them every time round: an exit whose count is known, or one that compares memory
+// read at an address that steps by a constant with something fixed. Such an address cannot come round again
+// before the thread has run off the end of the mapped memory.
+// An exit that reads the same place again, or depends on what a call returned or a volatile or atomic access
+// saw, may wait for another thread; so a bounded wait is counted too.
+class Advancing {
+public:
+  explicit Advancing(Loops &A) : A(A), SE(A.SE) {}
+
+  bool ends(Loop *L) {
+    SmallVector<BasicBlock *, 4> Exiting, Latches;
+    L->getExitingBlocks(Exiting);
+    L->getLoopLatches(Latches);
+    bool Each = false;
+    for (BasicBlock *BB : Exiting) {
+      auto *Branch = dyn_cast<BranchInst>(BB->getTerminator());
+      if (A.LI.getLoopFor(BB) != L || !Branch || !Branch->isConditional())
+        return false;
+      if (isa<SCEVCouldNotCompute>(SE.getExitCount(L, BB)) && !moves(Branch->getCondition(), L))
+        return false;
+      Each |= all_of(Latches, [&](BasicBlock *Latch) { return A.DT.dominates(BB, Latch); });
+    }
+    return Each;
+  }
+
+private:
+  // A comparison of one side that advances with one that is fixed.
+  bool moves(Value *Condition, Loop *L) {
+    auto *Compare = dyn_cast<ICmpInst>(Condition);
+    if (!Compare)
+      return false;
+    for (unsigned Side : {0, 1})
+      if (SE.isSCEVable(Compare->getOperand(1 - Side)->getType()) &&
+          SE.isLoopInvariant(SE.getSCEV(Compare->getOperand(1 - Side)), L) && advances(Compare->getOperand(Side), L))
+        return true;
+    return false;
+  }
+
+  // What is read at an address that is another each time round, or computed from that alone.
+  bool advances(Value *V, Loop *L, unsigned Depth = 0) {
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !L->contains(I) || Depth > 4)
+      return false;
+    if (auto *Load = dyn_cast<LoadInst>(I))
+      return Load->isSimple() && A.LI.getLoopFor(Load->getParent()) == L && steps(Load->getPointerOperand(), L);
+    if (isa<CastInst>(I))
+      return advances(I->getOperand(0), L, Depth + 1);
+    if (isa<BinaryOperator>(I) && isa<Constant>(I->getOperand(1)))
+      return advances(I->getOperand(0), L, Depth + 1);
+    return false;
+  }
+
+  bool steps(Value *Pointer, Loop *L) {
+    auto *R = dyn_cast<SCEVAddRecExpr>(SE.getSCEV(Pointer));
+    if (!R || R->getLoop() != L || !R->isAffine())
+      return false;
+    auto *Step = dyn_cast<SCEVConstant>(R->getStepRecurrence(SE));
+    return Step && !Step->isZero();
+  }
+
+  Loops &A;
+  ScalarEvolution &SE;
+};
+} // namespace
+
+// Calls `found` with the terminator of each latch of each loop whose trip count is not known at entry, and
+// that does not end by itself.
 extern "C" void dh_uncounted_back_edges(LLVMValueRef function, DhBackEdgeFn found, void *context) {
   Function &F = *unwrap<Function>(function);
   if (F.size() < 2 && !is_contained(successors(&F.getEntryBlock()), &F.getEntryBlock()))
@@ -281,7 +350,7 @@ extern "C" void dh_uncounted_back_edges(LLVMValueRef function, DhBackEdgeFn foun
   }
   Loops A(F);
   for (Loop *L : A.LI.getLoopsInPreorder()) {
-    if (!isa<SCEVCouldNotCompute>(A.SE.getBackedgeTakenCount(L)))
+    if (!isa<SCEVCouldNotCompute>(A.SE.getBackedgeTakenCount(L)) || Advancing(A).ends(L))
       continue;
     SmallVector<BasicBlock *, 4> Latches;
     L->getLoopLatches(Latches);

@@ -63,6 +63,18 @@ fn back_edges_of_uncounted_loops_only() {
 }
 
 #[test]
+fn no_back_edges_of_scans_that_run_off_their_data() {
+    let source = "long scan(int *a, long i, int p) {\nwhile (a[i] < p) i++;\nwhile (a[i] > p) i--;\nreturn i; }";
+    expect(&["-O1", "-O2"], &[], source, &["2 Read 4", "3 Read 4"]);
+}
+
+#[test]
+fn back_edges_of_bounded_waits() {
+    let source = "extern volatile int go; int f(int n) {\nfor (int i = 0; i < n; i++)\nif (go) return 1;\nreturn 0; }";
+    expect(&["-O1", "-O2"], &[], source, &["2 BackEdge", "3 Read 4 volatile"]);
+}
+
+#[test]
 fn frees() {
     let source = "void free(void *); void *realloc(void *, unsigned long);\nvoid f(void *p) {\nfree(p);\n}\n\
         void *g(void *p) {\nreturn realloc(p, 9); }";
