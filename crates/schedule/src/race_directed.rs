@@ -24,6 +24,10 @@ use deadheat_model::{Access, Operation, SiteId, ThreadId};
 
 /// A postponed thread is released after so many scheduling points, unless the plan says otherwise.
 pub const PATIENCE: u64 = 10_000;
+/// Sleepers that get turns may let so much virtual time pass between them, in nanoseconds, before a thread that is
+/// postponed is released for them: a program that polls until its time-out has not failed, it was held up. One sleep
+/// may be of any length.
+const DOZE: u64 = 2_000_000_000;
 /// Turns that threads which only yield get, each, before one that is postponed is released for them.
 const COURTESY: u64 = 8;
 
@@ -70,6 +74,8 @@ pub struct RaceDirected {
     ways: u64,
     /// Turns of sleepers since the last release.
     slept: u64,
+    /// Deadline of the first of them.
+    dozing: Option<u64>,
 }
 
 impl RaceDirected {
@@ -90,6 +96,7 @@ impl RaceDirected {
             arrivals: BTreeMap::new(),
             ways: 0,
             slept: 0,
+            dozing: None,
         }
     }
 
@@ -97,13 +104,20 @@ impl RaceDirected {
     fn meet(&mut self, q: &Question<'_>, arriving: &Access, racing: &[ThreadId]) -> Answer {
         let inverted = self.flip == Some(self.meetings.next_number());
         let arriving_first = self.walk.rng().coin() != inverted;
+        // Who comes second may do so at any moment after: half the time nobody is held back any longer.
+        let held = self.walk.rng().coin();
         let run = if arriving_first {
+            if !held {
+                self.postponed.retain(|p| !racing.contains(&p.thread));
+            }
             arriving.thread
         } else {
             self.postponed.retain(|p| !racing.contains(&p.thread));
             self.executing.retain(|t| !racing.contains(t));
             self.executing.extend(racing);
-            self.postpone(q, arriving);
+            if held {
+                self.postpone(q, arriving);
+            }
             self.executing.pop_front().unwrap_or(arriving.thread)
         };
         let postponed = racing.first().copied().unwrap_or(arriving.thread);
@@ -137,7 +151,7 @@ impl RaceDirected {
             return None;
         }
         let at = self.walk.rng().below(self.postponed.len() as u64) as usize;
-        (self.ways, self.slept) = (0, 0);
+        (self.ways, self.slept, self.dozing) = (0, 0, None);
         Some(self.postponed.remove(at).thread)
     }
 
@@ -167,6 +181,7 @@ impl RaceDirected {
     /// would do.
     fn idle(&mut self, q: &Question<'_>) -> Option<ThreadId> {
         if self.postponed.is_empty() {
+            self.dozing = None;
             return None;
         }
         let gave_way = |e: &Enabled| q.cause.gives_way() && e.thread == q.running;
@@ -176,11 +191,13 @@ impl RaceDirected {
             // Threads that hand the turn round among themselves do not work either.
             return if self.ways > turns { self.release() } else { None };
         }
+        let sleeper = q.oldest(|e| e.timeout).and_then(|t| q.entry(t));
         if self.slept < self.sleeps
-            && let Some(sleeper) = q.oldest(|e| e.timeout)
+            && let Some(sleeper) = sleeper
+            && sleeper.stamp.saturating_sub(*self.dozing.get_or_insert(sleeper.stamp)) <= DOZE
         {
             self.slept += 1;
-            return Some(sleeper);
+            return Some(sleeper.thread);
         }
         if q.cause == Cause::Yield && q.can_go_on() && self.ways <= turns {
             return Some(q.running);
