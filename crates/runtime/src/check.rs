@@ -56,6 +56,11 @@ pub fn module_added(words: *mut u32) {
     }
 }
 
+/// A module is gone, and its context words with it.
+pub fn module_gone(words: *mut u32) {
+    CHECK.get().words.retain(|known| *known != words);
+}
+
 /// Makes cells be compared with this context from now on.
 #[inline]
 pub fn set_context(context: u32) {

@@ -1,12 +1,13 @@
 //! What is loaded into the process: file names and the names they import.
 //!
-//! Used once at start-up and after `dlopen`, to refuse synchronisation calls that nobody models and to
+//! Used once at start-up, after `dlopen` and around `dlclose`, to refuse synchronisation calls that nobody models and to
 //! name libraries in which synchronisation would be unseen.
 
 use crate::bytes::c_string;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ffi::c_void;
+use core::ops::Range;
 use libc::{Elf64_Addr, Elf64_Sym, c_int, dl_phdr_info};
 
 const DT_NULL: u64 = 0;
@@ -29,6 +30,27 @@ pub fn loaded() -> Vec<Image> {
     // SAFETY: the callback gets our vector back.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut images).cast()) };
     images
+}
+
+/// The address ranges of all loaded files.
+pub fn extents() -> Vec<Range<u64>> {
+    let mut extents: Vec<Range<u64>> = Vec::new();
+    // SAFETY: the callback gets our vector back.
+    unsafe { libc::dl_iterate_phdr(Some(measure), (&raw mut extents).cast()) };
+    extents
+}
+
+unsafe extern "C" fn measure(info: *mut dl_phdr_info, _size: usize, extents: *mut c_void) -> c_int {
+    // SAFETY: the loader's structure, and the vector that `extents` gave it.
+    unsafe {
+        let info = &*info;
+        let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+        let parts = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
+        let start = parts.clone().map(|h| h.p_vaddr).min().unwrap_or(0);
+        let end = parts.map(|h| h.p_vaddr + h.p_memsz).max().unwrap_or(0);
+        (*(extents as *mut Vec<Range<u64>>)).push(info.dlpi_addr + start..info.dlpi_addr + end);
+    }
+    0
 }
 
 unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c_void) -> c_int {

@@ -6,11 +6,13 @@ use crate::real::real;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, wait};
 use crate::wait::Wait;
-use crate::{images, report, site, start};
+use crate::{images, observe, report, site, start};
 use alloc::format;
+use alloc::vec::Vec;
 use core::ffi::c_void;
+use core::ops::Range;
 use core::sync::atomic::{AtomicI32, AtomicU32, Ordering::Relaxed};
-use deadheat_model::{ObjectKind, Operation};
+use deadheat_model::{LockMode, ObjectKind, Operation};
 use deadheat_wire::record::{Notice, Record};
 use libc::{c_char, c_int};
 
@@ -31,9 +33,16 @@ fn inside<R>(t: &mut Thread, call: impl FnOnce() -> R) -> R {
     }
     BUSY.fetch_add(1, Relaxed);
     OWNER.store(t.id.0, Relaxed);
+    let lock = &raw const BUSY as u64;
+    if !nested {
+        observe::acquired(t.id, ObjectKind::SpinLock, lock, LockMode::Write);
+    }
     t.keep += 1;
     let result = call();
     t.keep -= 1;
+    if !nested {
+        observe::released(t.id, ObjectKind::SpinLock, lock, LockMode::Write);
+    }
     if BUSY.fetch_sub(1, Relaxed) == 1 {
         OWNER.store(u32::MAX, Relaxed);
     }
@@ -55,6 +64,17 @@ fn rescan() {
     token::progress();
 }
 
+/// Forgets what was unloaded since `before`: its sites, and what is known of its memory, since another
+/// library may be loaded there.
+fn unloaded(before: Vec<Range<u64>>) {
+    let now = images::extents();
+    let gone: Vec<Range<u64>> = before.into_iter().filter(|range| !now.contains(range)).collect();
+    site::detach(&gone);
+    for range in gone {
+        observe::unmapped(range.start, range.end - range.start);
+    }
+}
+
 interpose! {
     fn dlopen(t; file: *const c_char, flags: c_int) -> *mut c_void {
         // SAFETY: the caller's arguments.
@@ -65,7 +85,12 @@ interpose! {
         handle
     }
     fn dlclose(t; handle: *mut c_void) -> c_int {
-        // SAFETY: the caller's handle.
-        inside(t, || unsafe { real!(dlclose: fn(*mut c_void) -> c_int)(handle) })
+        inside(t, || {
+            let before = images::extents();
+            // SAFETY: the caller's handle.
+            let result = unsafe { real!(dlclose: fn(*mut c_void) -> c_int)(handle) };
+            unloaded(before);
+            result
+        })
     }
 }

@@ -19,6 +19,7 @@ mod c11;
 pub mod cancel;
 mod children;
 mod clocks;
+mod cxx_library;
 mod exec;
 mod exits;
 mod file_locks;

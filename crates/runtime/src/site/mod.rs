@@ -166,6 +166,27 @@ pub fn attach_all() {
     }
 }
 
+/// Forgets the modules that lie in one of these ranges, which were unloaded. Their numbers are not used again.
+pub fn detach(gone: &[Range<u64>]) {
+    for module in &mut REGISTRY.get().modules {
+        if gone.iter().any(|range| range.contains(&module.own)) {
+            crate::check::module_gone(module.context);
+            *module = Module {
+                number: module.number,
+                descs: 0..0,
+                sites: 0..0,
+                variants: 0..0,
+                context: core::ptr::null_mut(),
+                budget: core::ptr::null_mut(),
+                given: 0,
+                own: 0,
+                attached: true,
+                nops: Vec::new(),
+            };
+        }
+    }
+}
+
 fn attach(module: &mut Module, mode: &Mode) {
     crate::report::write(&Record::Module(module.record()));
     let outcome = match mode {
