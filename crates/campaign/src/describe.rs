@@ -356,7 +356,7 @@ pub fn notice(notice: &Notice) -> String {
 /// Whether the evidence of a case holds: `unordered` proves nothing where code without sites may have
 /// synchronised unseen.
 pub fn unordered_proves(opaque_libraries: &[String], sites: &SiteIndex) -> bool {
-    opaque_libraries.is_empty() && !sites.opaque_assembly()
+    opaque_libraries.is_empty() && !sites.opaque_code()
 }
 
 /// Evidence, for the store.

@@ -15,6 +15,8 @@ struct File {
     descs: (u64, Vec<u8>),
     meta: (u64, Vec<u8>),
     units: (u64, Vec<u8>),
+    /// Objects and archives without sites that were linked into it, by the link's record.
+    foreign: Vec<String>,
 }
 
 /// Index over the sites of the modules of a run, in the order of [`SiteId::module`].
@@ -42,7 +44,45 @@ fn read(path: &Path) -> File {
         descs: section(DESCS),
         meta: section(META),
         units: section(UNITS),
+        foreign: foreign(&section(LINK_SECTION).1),
     }
+}
+
+/// Section in which the compiler driver records a link: magic, length, JSON; once per link.
+const LINK_SECTION: &str = ".dh.link";
+const LINK_MAGIC: [u8; 8] = *b"DHLK\x01\0\0\0";
+
+/// What is read of a link's record.
+#[derive(serde::Deserialize)]
+struct Link {
+    inputs: Vec<LinkInput>,
+}
+
+/// An input of a link.
+#[derive(serde::Deserialize)]
+struct LinkInput {
+    path: String,
+    kind: String,
+    unwatched: u32,
+}
+
+/// Inputs that brought code without sites into the file. Shared libraries are judged by the runtime, as loaded.
+fn foreign(mut bytes: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    while let Some((length, rest)) = bytes
+        .strip_prefix(&LINK_MAGIC)
+        .and_then(|rest| rest.split_first_chunk::<8>())
+    {
+        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
+        let Some((json, rest)) = rest.split_at_checked(length) else {
+            break;
+        };
+        let inputs = serde_json::from_slice::<Link>(json).map_or_else(|_| Vec::new(), |link| link.inputs);
+        let linked = |i: &LinkInput| i.unwatched > 0 && matches!(i.kind.as_str(), "object" | "archive" | "assembly");
+        found.extend(inputs.into_iter().filter(linked).map(|i| i.path));
+        bytes = rest;
+    }
+    found
 }
 
 impl File {
@@ -127,8 +167,34 @@ impl SiteIndex {
         self.files.iter().flat_map(|f| f.tables().units()).collect()
     }
 
-    /// Whether some unit has inline assembly that may synchronise unseen.
-    pub fn opaque_assembly(&self) -> bool {
-        self.units().iter().any(|u| u.flags & UNIT_OPAQUE_ASSEMBLY != 0)
+    /// Whether code without sites in these files may synchronise unseen: inline assembly, or whole objects that
+    /// were assembled or built with another compiler.
+    pub fn opaque_code(&self) -> bool {
+        let assembly = self.units().iter().any(|u| u.flags & UNIT_OPAQUE_ASSEMBLY != 0);
+        assembly || self.files.iter().any(|f| !f.foreign.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn objects_without_sites_are_read_from_the_link() {
+        let input =
+            |kind: &str, unwatched: u32| format!(r#"{{"path":"{kind}","kind":"{kind}","unwatched":{unwatched}}}"#);
+        let inputs = [
+            input("object", 1),
+            input("archive", 0),
+            input("shared-library", 1),
+            input("assembly", 1),
+        ];
+        let json = format!(r#"{{"version":1,"inputs":[{}]}}"#, inputs.join(","));
+        let mut section = LINK_MAGIC.to_vec();
+        section.extend((json.len() as u64).to_le_bytes());
+        section.extend(json.as_bytes());
+        assert_eq!(foreign(&section), ["object", "assembly"]);
+        assert_eq!(foreign(&section[..section.len() - 1]), [""; 0]);
+        assert_eq!(foreign(b"noise"), [""; 0]);
     }
 }
