@@ -5,7 +5,7 @@
 //! (kind, address, generation), so a new lock at an old address is another lock.
 
 use crate::happens_before::HappensBefore;
-use crate::lockset::LockId;
+use crate::lockset::{LockId, Lockset};
 use crate::vector_clock::VectorClock;
 use alloc::vec::Vec;
 use deadheat_model::{LockMode, ObjectId, ObjectKind, ThreadId};
@@ -21,6 +21,8 @@ pub struct Held {
     pub mode: LockMode,
     /// How often (recursive locks).
     pub count: u32,
+    /// The thread's lockset before, as long as no lock below was given back.
+    before: Option<Lockset>,
 }
 
 struct Lock {
@@ -137,7 +139,12 @@ impl HappensBefore {
             held.count += 1;
             return false;
         }
-        t.held.push(Held { lock, mode, count: 1 });
+        t.held.push(Held {
+            lock,
+            mode,
+            count: 1,
+            before: Some(t.lockset),
+        });
         t.lockset = self.locksets.with(t.lockset, lock, mode);
         true
     }
@@ -155,9 +162,18 @@ impl HappensBefore {
         if held.count > 0 {
             return None;
         }
-        let mode = held.mode;
-        t.held.remove(at);
-        t.lockset = self.locksets.without(t.lockset, lock, mode);
+        let Held { mode, before, .. } = *held;
+        // Mostly the lock taken last is given back first.
+        if at + 1 == t.held.len() {
+            t.held.pop();
+        } else {
+            t.held.remove(at);
+            t.held[at..].iter_mut().for_each(|above| above.before = None);
+        }
+        t.lockset = match before {
+            Some(before) if at == t.held.len() => before,
+            _ => self.locksets.without(t.lockset, lock, mode),
+        };
         Some(mode)
     }
 }

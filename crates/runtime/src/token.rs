@@ -277,7 +277,12 @@ pub fn acquired(t: &mut Thread, kind: ObjectKind, addr: u64, mode: LockMode) {
 pub fn released(t: &mut Thread, kind: ObjectKind, addr: u64) {
     let mut mode = LockMode::Write;
     if let Some(at) = t.locks.iter().rposition(|l| l.0 == kind && l.1 == addr) {
-        mode = t.locks.remove(at).2;
+        mode = t.locks[at].2;
+        if at + 1 == t.locks.len() {
+            t.locks.pop();
+        } else {
+            t.locks.remove(at);
+        }
     }
     observe::released(t.id, kind, addr, mode);
 }

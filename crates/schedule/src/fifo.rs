@@ -2,7 +2,7 @@
 //! points; then the first in the queue runs. Deterministic, and close to what a program does by itself on one
 //! core. Without a quantum a thread that polls under a lock would starve the thread that it polls for.
 //!
-//! What a thread does after its own operation ([`Operation::Continue`]) counts nothing. Whoever arrives at a
+//! A thread at a target has twice the quantum. What a thread does after its own operation ([`Operation::Continue`]) counts nothing. Whoever arrives at a
 //! target uses up its quantum as any other: a loop that polls there would starve the others.
 //!
 //! A timed wait runs out only when nothing else can run.
@@ -29,8 +29,12 @@ impl Fifo {
         if next == Some(&Operation::Continue) {
             return true;
         }
-        let left = self.quantum == 0 || self.used + 1 < self.quantum;
-        self.used += u32::from(left && self.quantum != 0);
+        // A thread that stands before a target makes every other's arrival a question, so the turn is rather
+        // taken elsewhere, if the thread comes elsewhere.
+        let before_target = matches!(next, Some(Operation::Access(_)));
+        let quantum = self.quantum.saturating_mul(1 + u32::from(before_target));
+        let left = quantum == 0 || self.used + 1 < quantum;
+        self.used += u32::from(left && quantum != 0);
         left
     }
 }

@@ -155,11 +155,11 @@ fn a_loop_of_arrivals_uses_up_the_quantum() {
             enabled: &enabled,
         })
     };
-    let answers: Vec<_> = (0..10).map(&mut arrive).collect();
+    let answers: Vec<_> = (0..20).map(&mut arrive).collect();
     assert!(
-        answers[..9]
+        answers[..19]
             .iter()
             .all(|a| a.run == ThreadId(0) && a.met.is_some_and(|m| m.arriving_first))
     );
-    assert!(answers[9].run == ThreadId(1) && answers[9].met.is_some_and(|m| !m.arriving_first));
+    assert!(answers[19].run == ThreadId(1) && answers[19].met.is_some_and(|m| !m.arriving_first));
 }

@@ -137,7 +137,7 @@ impl Plan {
         // Phase 2 counts arrivals at the pair and atomics too.
         let quantum = match mode {
             Mode::Granules { .. } | Mode::Statements { .. } => 2_000,
-            Mode::Confirm(_) => 1_000,
+            Mode::Confirm(_) => 2_000,
             Mode::Schedule => 50,
         };
         Plan {
