@@ -17,7 +17,7 @@ use crate::{descriptors, observe, signals, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
-use deadheat_schedule::{AnyPolicy, Cause, Enabled, Policy};
+use deadheat_schedule::{AnyPolicy, Cause, Enabled};
 
 /// Descriptors are polled at every so many picks: a count, never a time.
 const POLL_EVERY: u32 = 32;
@@ -342,20 +342,6 @@ impl Scheduler {
         }
     }
 
-    /// Whether the policy lets the running thread go on without a look at the others.
-    #[inline]
-    fn stays(&mut self, next: &Operation) -> bool {
-        let picks = self.picks.wrapping_add(u32::from(self.restless));
-        if self.restless && picks.is_multiple_of(self.poll_every) {
-            return false;
-        }
-        let stays = self.policy.as_mut().is_some_and(|policy| policy.stays(self.step, next));
-        if stays {
-            self.picks = picks;
-        }
-        stays
-    }
-
     /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
     ///
     /// As long as a thread loops by back edges it may be computing while others wait for it, so then those
@@ -386,34 +372,5 @@ impl Scheduler {
         if deadline != NEVER {
             clock::advance_to(deadline);
         }
-    }
-
-    /// Finds who runs next, gives it the token, returns with it.
-    fn hand_over(&mut self, t: &mut Thread, cause: Cause) {
-        let (to, met) = self.ask(t, cause);
-        if let Some(met) = met {
-            crate::targets::met(&met, self.step);
-        }
-        if to.id == t.id {
-            return;
-        }
-        if cause == Cause::Point {
-            self.stamp += 1;
-            t.stamp = self.stamp;
-        }
-        let stands = u32::from(matches!(t.next, Operation::Access(_)));
-        self.standing += stands;
-        self.trail.switched += 1;
-        switching::give(to);
-        switching::await_turn(t);
-        self.standing -= stands;
-        self.resumed(t);
-    }
-
-    fn resumed(&mut self, t: &Thread) {
-        if let Some(gone) = self.leaving.take().and_then(|id| self.threads.get(id)) {
-            switching::await_gone(gone);
-        }
-        observe::switched(t.id);
     }
 }

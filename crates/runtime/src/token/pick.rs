@@ -1,13 +1,59 @@
-//! Who runs next: lists who could, waits for the world outside as long as nobody can, asks the policy.
+//! Who runs next: lists who could, waits for the world outside as long as nobody can, asks the policy, and
+//! hands the token over.
 
 use super::Scheduler;
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, descriptors, signals, stuck};
+use crate::{clock, descriptors, observe, signals, stuck, switching};
+use deadheat_model::Operation;
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
 
 impl Scheduler {
+    /// Whether the policy lets the running thread go on without a look at the others.
+    #[inline]
+    pub(super) fn stays(&mut self, next: &Operation) -> bool {
+        let picks = self.picks.wrapping_add(u32::from(self.restless));
+        if self.restless && picks.is_multiple_of(self.poll_every) {
+            return false;
+        }
+        let stays = self.policy.as_mut().is_some_and(|policy| policy.stays(self.step, next));
+        if stays {
+            self.picks = picks;
+        }
+        stays
+    }
+
+    /// Finds who runs next, gives it the token, returns with it.
+    pub(super) fn hand_over(&mut self, t: &mut Thread, cause: Cause) {
+        let (to, met) = self.ask(t, cause);
+        if let Some(met) = met {
+            crate::targets::met(&met, self.step);
+        }
+        if to.id == t.id {
+            return;
+        }
+        if cause == Cause::Point {
+            self.stamp += 1;
+            t.stamp = self.stamp;
+        }
+        let stands = u32::from(matches!(t.next, Operation::Access(_)));
+        self.standing += stands;
+        self.trail.switched += 1;
+        switching::give(to);
+        switching::await_turn(t);
+        self.standing -= stands;
+        self.resumed(t);
+    }
+
+    /// The thread has its turn again.
+    pub(super) fn resumed(&mut self, t: &Thread) {
+        if let Some(gone) = self.leaving.take().and_then(|id| self.threads.get(id)) {
+            switching::await_gone(gone);
+        }
+        observe::switched(t.id);
+    }
+
     /// Earliest deadline, and whether somebody waits for the outside.
     pub(super) fn outlook(&self) -> (u64, bool) {
         let mut deadline = clock::timer_deadline();
