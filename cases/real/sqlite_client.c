@@ -1,10 +1,11 @@
 /* Four threads use one SQLite database file, each through a connection of its own, and one connection
    shared by all in serialised mode. Build together with the amalgamation:
      deadheat cc -g -O2 -DSQLITE_THREADSAFE=1 sqlite3.c sqlite_client.c -pthread -ldl -lm -o sqlite_client
-   Prints the number of rows and a checksum, which do not depend on the schedule. */
+   Prints the number of rows and a checksum, which do not depend on the schedule, and fails if they are wrong. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "sqlite3.h"
@@ -46,8 +47,10 @@ static void *worker(void *argument) {
   return NULL;
 }
 
-static int print_row(void *unused, int columns, char **values, char **names) {
-  (void)unused;
+static int print_row(void *wrong, int columns, char **values, char **names) {
+  static const char *const expected[] = {"160", "205400"};
+  for (int i = 0; i < columns; i++)
+    *(int *)wrong |= !values[i] || strcmp(values[i], expected[i]) != 0;
   for (int i = 0; i < columns; i++)
     printf("%s=%s%c", names[i], values[i] ? values[i] : "null", i + 1 < columns ? ' ' : '\n');
   return 0;
@@ -64,8 +67,10 @@ int main(void) {
     pthread_create(&threads[i], NULL, worker, (void *)i);
   for (int i = 0; i < THREADS; i++)
     pthread_join(threads[i], NULL);
-  must(sqlite3_exec(shared, "SELECT count(*) AS rows, sum(value * (thread + 1)) AS checksum FROM t", print_row, NULL, NULL),
+  int wrong = 0;
+  must(sqlite3_exec(shared, "SELECT count(*) AS rows, sum(value * (thread + 1)) AS checksum FROM t", print_row, &wrong,
+                    NULL),
        shared, "select");
   must(sqlite3_close(shared), shared, "close");
-  return 0;
+  return wrong ? 3 : 0;
 }

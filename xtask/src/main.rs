@@ -11,6 +11,7 @@ mod figures;
 mod install;
 mod layout;
 mod process;
+mod real;
 
 use std::process::ExitCode;
 
@@ -45,6 +46,11 @@ const COMMANDS: &[Command] = &[
         "cases",
         "[--full] [--filter S] [--level O1] [--seeds N] [-j N]: hunts the annotated programs",
         cases::run,
+    ),
+    (
+        "real",
+        "[PROGRAM...] [--budget D] [--keep]: builds, checks and hunts programs from Debian's sources",
+        real::run,
     ),
     (
         "figures",
