@@ -180,8 +180,9 @@ impl Locksets {
 
     fn changed(&mut self, set: Lockset, element: Element, remove: bool) -> Lockset {
         let key = (element as u64) << 1 | remove as u64;
-        let slot = set.0.wrapping_mul(0x9E37_79B1) ^ (key as u32).wrapping_mul(0x85EB_CA77);
-        let slot = (slot ^ slot >> 15) as usize & (CACHE - 1);
+        // Locks taken one at a time, the common case, have slots of their own.
+        let slot = (set.0.wrapping_mul(0x9E37_79B1) >> 15).wrapping_add(element >> 1);
+        let slot = (slot ^ (key as u32 & 3) << 8) as usize & (CACHE - 1);
         let (from, by, to) = self.changes[slot];
         if from == set.0 && by == key {
             return Lockset(to);

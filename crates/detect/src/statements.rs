@@ -100,9 +100,10 @@ struct Seen {
     context: u32,
     full_epoch: Epoch,
     kind: u32,
+    /// Changes when records are dropped.
+    round: u64,
 }
 
-type Key = (u64, u64, u32, ThreadId, Lockset);
 type PairKey = [(u64, AccessFlags); 2];
 
 /// No record.
@@ -115,10 +116,10 @@ pub struct Statements<W> {
     heads: HashMap<u64, u32, FxBuildHasher>,
     records: Vec<Record<W>>,
     vacant: Vec<u32>,
-    index: HashMap<Key, u32, FxBuildHasher>,
     pairs: Vec<StatementPair<W>>,
     pair_index: HashMap<PairKey, u32, FxBuildHasher>,
     filter: Vec<Seen>,
+    round: u64,
     news: Vec<News>,
     everything: bool,
     /// Records kept at once.
@@ -147,10 +148,10 @@ impl<W: Clone> Statements<W> {
             heads: HashMap::default(),
             records: Vec::new(),
             vacant: Vec::new(),
-            index: HashMap::default(),
             pairs: Vec::new(),
             pair_index: HashMap::default(),
             filter: vec![Seen::default(); FILTER],
+            round: 1,
             news: Vec::new(),
             everything: true,
             limit: 2_000_000,
@@ -193,24 +194,28 @@ impl<W: Clone> Statements<W> {
             context,
             full_epoch: hb.full_epoch(thread),
             kind: flags.bits() << 8 | mask as u32,
+            round: self.round,
         };
         let mixed = (granule ^ site.rotate_left(29) ^ (seen.kind as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let slot = (mixed >> 40) as usize & (FILTER - 1);
-        if self.filter[slot] == seen || !self.watches(granule) || mask == 0 {
+        if self.filter[slot] == seen || mask == 0 {
             return &self.news;
         }
+        let Some(head) = self.heads.get(&granule).copied().or(self.everything.then_some(NONE)) else {
+            return &self.news;
+        };
         self.filter[slot] = seen;
         hb.mark_used(context);
-        self.compare_and_keep(hb, thread, seen, mask, flags, witness);
+        self.compare_and_keep(hb, thread, seen, head, flags, witness);
         &self.news
     }
 
     /// The bytes are another object's from now on.
     pub fn forgotten(&mut self, address: u64, len: u64) {
-        if self.index.is_empty() || len == 0 {
+        if self.kept() == 0 || len == 0 {
             return;
         }
-        let (end, records) = (address.saturating_add(len), self.index.len());
+        let (end, records) = (address.saturating_add(len), self.kept());
         let within = |granule: u64| {
             let low = address.max(granule);
             let high = end.min(granule.saturating_add(8));
@@ -225,21 +230,24 @@ impl<W: Clone> Statements<W> {
         } else {
             crate::atomics::parts(address, len).for_each(|(granule, mask)| self.forget_bytes(granule, mask));
         }
-        if self.index.len() < records || self.cut > 0 {
-            self.filter.fill(Seen::default());
+        if self.kept() < records || self.cut > 0 {
+            self.round += 1;
         }
     }
 
+    /// Records kept at present.
+    fn kept(&self) -> usize {
+        self.records.len() - self.vacant.len()
+    }
+
     fn forget_bytes(&mut self, granule: u64, mask: u8) {
-        let Some(head) = self.heads.get(&granule).copied() else {
+        let Some(head) = self.heads.get_mut(&granule) else {
             return;
         };
-        let (mut at, mut kept) = (head, NONE);
+        let (mut at, mut kept) = (*head, NONE);
         while let Some(record) = self.records.get_mut(at as usize) {
             let next = record.next;
-            let key = key_of(granule, &record.side, record.mask);
             if record.mask & mask != 0 {
-                self.index.remove(&key);
                 self.vacant.push(at);
             } else {
                 record.next = kept;
@@ -247,7 +255,7 @@ impl<W: Clone> Statements<W> {
             }
             at = next;
         }
-        self.heads.insert(granule, kept);
+        *head = kept;
     }
 
     fn compare_and_keep(
@@ -255,19 +263,30 @@ impl<W: Clone> Statements<W> {
         hb: &mut HappensBefore,
         thread: ThreadId,
         seen: Seen,
-        mask: u8,
+        head: u32,
         flags: AccessFlags,
         witness: impl FnOnce() -> W,
     ) {
         let c = hb.context_of(seen.context);
-        let key = (seen.granule, seen.site, seen.kind, thread, c.lockset);
-        let own = self.index.get(&key).copied();
+        let mask = seen.kind as u8;
+        let same = |old: &Record<W>| {
+            old.side.thread == thread
+                && old.side.site == seen.site
+                && old.side.lockset == c.lockset
+                && old.side.flags == flags
+                && old.mask == mask
+        };
+        let mut own = NONE;
         let mut witness = Some(witness);
         let mut fresh: Option<W> = None;
-        let mut at = self.heads.get(&seen.granule).copied().unwrap_or(NONE);
+        let mut at = head;
         while let Some(old) = self.records.get(at as usize) {
             let (number, next) = (at, old.next);
             at = next;
+            if same(old) {
+                own = number;
+                continue;
+            }
             if old.side.thread == thread || old.mask & mask == 0 || !old.side.flags.conflicts(flags) {
                 continue;
             }
@@ -293,7 +312,11 @@ impl<W: Clone> Statements<W> {
             }
             if fresh.is_none() {
                 // The record's own witness if there is one; the caller's closure runs at most once.
-                fresh = match own.and_then(|o| self.records.get(o as usize)) {
+                let mut mine = if own == NONE { next } else { own };
+                while self.records.get(mine as usize).is_some_and(|record| !same(record)) {
+                    mine = self.records[mine as usize].next;
+                }
+                fresh = match self.records.get(mine as usize) {
                     Some(record) => Some(record.side.witness.clone()),
                     None => witness.take().map(|w| w()),
                 };
@@ -332,19 +355,18 @@ impl<W: Clone> Statements<W> {
                 upgraded: known.is_some(),
             });
         }
-        if let Some(record) = own.and_then(|o| self.records.get_mut(o as usize)) {
+        if let Some(record) = self.records.get_mut(own as usize) {
             record.hybrid_epoch = c.epoch;
             record.full_epoch = seen.full_epoch;
             return;
         }
-        if self.index.len() >= self.limit {
+        if self.kept() >= self.limit {
             self.cut += 1;
             return;
         }
         let Some(witness) = fresh.or_else(|| witness.map(|w| w())) else {
             return;
         };
-        let head = self.heads.entry(seen.granule).or_insert(NONE);
         let record = Record {
             side: Side {
                 site: seen.site,
@@ -356,7 +378,7 @@ impl<W: Clone> Statements<W> {
             mask,
             hybrid_epoch: c.epoch,
             full_epoch: seen.full_epoch,
-            next: *head,
+            next: head,
         };
         let at = match self.vacant.pop() {
             Some(at) => {
@@ -368,14 +390,8 @@ impl<W: Clone> Statements<W> {
                 self.records.len() as u32 - 1
             }
         };
-        *head = at;
-        self.index.insert(key, at);
+        self.heads.insert(seen.granule, at);
     }
-}
-
-fn key_of<W>(granule: u64, side: &Side<W>, mask: u8) -> Key {
-    let kind = side.flags.bits() << 8 | mask as u32;
-    (granule, side.site, kind, side.thread, side.lockset)
 }
 
 fn pair_key(a: (u64, AccessFlags), b: (u64, AccessFlags)) -> PairKey {

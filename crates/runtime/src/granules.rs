@@ -150,6 +150,18 @@ pub fn granule(at: u64, write: bool, site: u64) {
         let key = (found, had, context, run.version, write, site);
         let refused = &mut run.refused[refused_slot(found, site)];
         if refused.key == key && refused.count >= REFUSALS && (refused.next_set == 0 || *side(at) & HAS_SETS != 0) {
+            let Refused { next, next_set, .. } = *refused;
+            memo::refuse(
+                site,
+                write,
+                &Step {
+                    cell: found,
+                    next,
+                    set: had,
+                    next_set,
+                    version: 0,
+                },
+            );
             run.cut += 1;
             *cell(at) = refused.next;
             if *side(at) & HAS_SETS != 0 {
@@ -167,6 +179,7 @@ pub fn granule(at: u64, write: bool, site: u64) {
                         next,
                         set: had,
                         next_set,
+                        version: 0,
                     },
                 ),
                 Verdict::Cut if refused.key == key => refused.count += 1,
@@ -229,6 +242,7 @@ unsafe fn step(
                 next: to,
                 set: had,
                 next_set: next.set,
+                version: 0,
             },
             verdict,
         )
@@ -251,6 +265,7 @@ pub fn plain_successor(word: u64, write: bool) -> Option<u64> {
             next: to,
             set: 0,
             next_set: 0,
+            version: 0,
         },
     );
     Some(to)
@@ -290,7 +305,7 @@ pub fn finish() {
     let flags = detector.flags();
     crate::report::write(&Record::Granules(record::Granules {
         addresses: flags.granules(),
-        cut: flags.cut() + run.cut,
+        cut: flags.cut() + run.cut + *memo::CUT.get(),
         outside: run.outside,
         lock_words: observe::clocks().map(|c| c.lock_words()).unwrap_or_default(),
     }));

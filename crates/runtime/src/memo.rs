@@ -3,6 +3,11 @@
 //! A step of a granule's state is a function of (cell, set) and the running context as long as its thread
 //! learns nothing of others. Each context has a small table of the steps that flagged nothing, one for
 //! reads and one for writes; thunks and ranges look a state up there before they ask the detector.
+//! A step says which version of the thread's clock it is good for, so that a context is entered without a
+//! look at its table: with many locks that would be a cache miss each time.
+//!
+//! Suspicious steps depend on the statement too. Those that were refused a flag often are known in one
+//! table by statement; they are made and counted without asking the detector.
 
 use crate::held::Held;
 use alloc::boxed::Box;
@@ -29,6 +34,8 @@ pub struct Step {
     pub set: u32,
     /// The history set after.
     pub next_set: u32,
+    /// The version of the thread's clock; [`learn`] fills it in.
+    pub version: u32,
 }
 
 /// No cell is ever this.
@@ -37,19 +44,23 @@ const NEVER: Step = Step {
     next: 0,
     set: 0,
     next_set: 0,
+    version: 0,
 };
 
 /// The steps of a context: reads, then writes.
 #[repr(C, align(64))]
-pub struct Table([Step; 2 * STEPS], u32, bool);
+pub struct Table([Step; 2 * STEPS]);
 
-static NONE: Table = Table([NEVER; 2 * STEPS], 0, false);
+static NONE: Table = Table([NEVER; 2 * STEPS]);
 
 /// The running context's table.
 pub static CURRENT: Held<*const Table> = Held::new(&raw const NONE);
 
 // SAFETY: see `Held`; the pointer is to a table that lives as long as the process.
 unsafe impl Sync for Table {}
+
+/// The version of the running thread's clock.
+pub static VERSION: Held<u32> = Held::new(0);
 
 static TABLES: Held<Vec<Option<Box<Table>>>> = Held::new(Vec::new());
 
@@ -59,15 +70,10 @@ pub fn enter(context: u32, version: u32) {
     if tables.len() <= context as usize {
         tables.resize_with(context as usize + 64, || None);
     }
-    let table = tables[context as usize].get_or_insert_with(|| Box::new(Table([NEVER; 2 * STEPS], version, false)));
-    if table.1 != version {
-        if table.2 {
-            table.0 = [NEVER; 2 * STEPS];
-            table.2 = false;
-        }
-        table.1 = version;
-    }
+    let table = tables[context as usize].get_or_insert_with(|| Box::new(Table([NEVER; 2 * STEPS])));
     *CURRENT.get() = &raw const **table;
+    *VERSION.get() = version;
+    *MOMENT.get() = u64::from(context) << 32 | u64::from(version);
 }
 
 #[inline(always)]
@@ -82,7 +88,7 @@ fn slot(cell: u64, set: u32, write: bool) -> usize {
 pub fn find(cell: u64, set: u32, write: bool) -> Option<&'static Step> {
     // SAFETY: `CURRENT` points to a table that lives as long as the process.
     let step = unsafe { &(**CURRENT.get()).0[slot(cell, set, write)] };
-    (step.cell == cell && step.set == set).then_some(step)
+    (step.cell == cell && step.set == set && step.version == *VERSION.get()).then_some(step)
 }
 
 /// Remembers a step of the running context.
@@ -91,7 +97,70 @@ pub fn learn(write: bool, step: Step) {
     if current != &raw const NONE {
         // SAFETY: one of our own boxes; the holder of the turn alone uses it.
         let table = unsafe { &mut *current.cast_mut() };
-        table.0[slot(step.cell, step.set, write)] = step;
-        table.2 = true;
+        let version = *VERSION.get();
+        table.0[slot(step.cell, step.set, write)] = Step { version, ..step };
     }
+}
+
+/// A suspicious step that is made without asking.
+#[repr(C, align(64))]
+#[derive(Clone, Copy)]
+pub struct Refused {
+    /// The cell before.
+    pub cell: u64,
+    /// The statement, and whether the access writes, as [`statement`] says.
+    pub statement: u64,
+    /// Context and version.
+    pub moment: u64,
+    /// The cell after.
+    pub next: u64,
+    /// The history set before.
+    pub set: u32,
+    /// The history set after.
+    pub next_set: u32,
+}
+
+/// Such steps known at once; a power of two.
+const REFUSED: usize = 256;
+/// What a slot's number is made with: the high bits of a product mod 2^32.
+pub const REFUSED_SHIFT: u32 = 32 - REFUSED.trailing_zeros();
+/// Odd number that spreads them.
+pub const MIX: u32 = 0x9e37_79b1;
+/// log2 of the bytes of one.
+pub const REFUSED_SIZE_SHIFT: u8 = 6;
+
+/// The running moment, as in [`Refused`].
+pub static MOMENT: Held<u64> = Held::new(0);
+/// The steps, by cell and statement.
+pub static KNOWN: Held<[Refused; REFUSED]> = Held::new(
+    [Refused {
+        cell: 0,
+        statement: 0,
+        moment: 0,
+        next: 0,
+        set: 0,
+        next_set: 0,
+    }; REFUSED],
+);
+/// How many were made.
+pub static CUT: Held<u64> = Held::new(0);
+
+/// A statement with its kind of access; descriptors are aligned.
+#[inline(always)]
+pub fn statement(site: u64, write: bool) -> u64 {
+    site ^ u64::from(write)
+}
+
+/// Makes a step of the running moment known as refused.
+pub fn refuse(site: u64, write: bool, step: &Step) {
+    let statement = statement(site, write);
+    let at = (step.cell as u32 ^ statement as u32).wrapping_mul(MIX) >> REFUSED_SHIFT;
+    KNOWN.get()[at as usize] = Refused {
+        cell: step.cell,
+        statement,
+        moment: *MOMENT.get(),
+        next: step.next,
+        set: step.set,
+        next_set: step.next_set,
+    };
 }

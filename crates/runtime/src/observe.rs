@@ -178,7 +178,7 @@ pub fn thread_joined(t: ThreadId, child: ThreadId) {
 
 fn lock_id(clocks: &mut HappensBefore, kind: ObjectKind, addr: u64) -> LockId {
     let observer = OBSERVER.get();
-    let slot = &mut observer.cache[(addr >> 3).wrapping_mul(0x9e37_79b9) as usize >> 16 & (CACHE - 1)];
+    let slot = &mut observer.cache[(addr >> 3 ^ addr >> 13) as usize & (CACHE - 1)];
     if (slot.0, slot.1) == (kind, addr) {
         return slot.2;
     }
@@ -294,8 +294,16 @@ pub fn allocated(ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
         Purpose::Schedule => {}
-        Purpose::Granules => shadow::clear(ptr, whole()),
-        Purpose::Statements => statements::allocated(ptr, size, whole()),
+        Purpose::Granules => {
+            let whole = whole();
+            shadow::heap_block(ptr, whole);
+            shadow::clear(ptr, whole);
+        }
+        Purpose::Statements => {
+            let whole = whole();
+            shadow::heap_block(ptr, whole);
+            statements::allocated(ptr, size, whole);
+        }
         Purpose::Confirm => {
             unordered::forget(ptr, whole());
             heap::allocated(token::current(), ptr, size);

@@ -39,7 +39,7 @@ struct Statement {
 pub static MOMENT: Held<u32> = Held::new(0);
 /// Checks made lately: (address, low half of the descriptor's address, moment).
 pub static SEEN: Held<[(u64, u32, u32); SLOTS]> = Held::new([(0, 0, 0); SLOTS]);
-const SLOTS: usize = 1 << 12;
+const SLOTS: usize = 1 << 14;
 /// What a slot's number is made with.
 pub const SLOT_SHIFT: u32 = 32 - SLOTS.trailing_zeros();
 /// Odd number that spreads addresses over the slots.

@@ -230,8 +230,12 @@ impl core::hash::Hasher for FixedHasher {
         self.0
     }
     fn write(&mut self, bytes: &[u8]) {
-        for b in bytes {
-            self.write_u64(u64::from(*b));
+        let (words, rest) = bytes.as_chunks();
+        for word in words {
+            self.write_u64(u64::from_le_bytes(*word));
+        }
+        for byte in rest {
+            self.write_u64(u64::from(*byte));
         }
     }
     fn write_u64(&mut self, n: u64) {
