@@ -20,7 +20,7 @@ pub enum ReplayError {
     #[error("the token is of another program or build than `{0}`")]
     OtherProgram(String),
     /// The token was made with another input.
-    #[error("the token was made with other arguments or another standard input")]
+    #[error("the token was made with other arguments, another standard input or another setup command")]
     OtherInput,
     /// The plan is of another version.
     #[error("the plan was made by another version of deadheat ({0:?})")]

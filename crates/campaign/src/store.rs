@@ -113,6 +113,8 @@ impl Store {
         let mut warnings = Vec::new();
         let connection = match open_file(&directory.join(FILE)) {
             Ok(connection) => connection,
+            // A sound store must not be set aside because the disk is full or refuses.
+            Err(error) if !damaged(&error) => return unwritable(std::io::Error::other(error)),
             Err(error) => {
                 let aside = set_aside(directory);
                 warnings.push(match &aside {
@@ -393,6 +395,13 @@ fn open_file(path: &Path) -> rusqlite::Result<Connection> {
     tables::create(&connection)?;
     tables::check(&connection)?;
     Ok(connection)
+}
+
+/// Whether the error lies in what the file holds.
+fn damaged(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase, Unknown};
+    let code = error.sqlite_error_code();
+    code.is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase | Unknown))
 }
 
 fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {

@@ -234,7 +234,9 @@ impl Stage {
         }
         gdb("set startup-with-shell on".into());
         gdb("handle SIGTRAP stop print nopass".into());
-        gdb(format!("run < {}", self.stdin.display()));
+        // A shell starts the program, so the path is quoted for it.
+        let stdin = self.stdin.display().to_string().replace('\'', "'\\''");
+        gdb(format!("run < '{stdin}'"));
         gdb("thread apply all backtrace 6".into());
         command
             .arg("--args")

@@ -128,3 +128,10 @@ fn a_full_disk_is_named() {
     let told = store.save(&big, 1, 1, None).unwrap_err().to_string();
     assert!(told.contains("disk is full"), "{told}");
 }
+
+#[test]
+fn a_full_disk_is_no_damage() {
+    let error = |code| rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(code), None);
+    assert!(!damaged(&error(rusqlite::ffi::SQLITE_FULL)) && !damaged(&error(rusqlite::ffi::SQLITE_READONLY)));
+    assert!(damaged(&error(rusqlite::ffi::SQLITE_NOTADB)) && damaged(&error(rusqlite::ffi::SQLITE_CORRUPT)));
+}

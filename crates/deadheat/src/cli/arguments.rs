@@ -100,11 +100,7 @@ pub struct Hunt {
     #[command(flatten)]
     pub output: Output,
     /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -116,11 +112,7 @@ pub struct Detect {
     #[command(flatten)]
     pub output: Output,
     /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        value_name = "PROGRAM"
-    )]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
@@ -162,6 +154,9 @@ pub struct Replay {
     /// File for the program's standard input, with a token
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// Shell command that prepares the run, with a token of a hunt that had one
+    #[arg(long, value_name = "CMD")]
+    pub setup: Option<String>,
     /// The program and its arguments, with a token
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,

@@ -81,7 +81,7 @@ fn from_token(arguments: &Arguments) -> Result<(Input, Execution), Error> {
         .ok_or_else(|| other(&"name the program"))?;
     let mut program = Program::find(name, rest.to_vec()).map_err(|e| other(&e))?;
     program.stdin = stdin::capture(arguments.stdin.as_deref()).map_err(|e| other(&e))?;
-    let input = Input::of(&program, None).map_err(|e| other(&e))?;
+    let input = Input::of(&program, arguments.setup.clone()).map_err(|e| other(&e))?;
     let execution = replay::of_token(&token, &input)?;
     Ok((input, execution))
 }
