@@ -100,8 +100,8 @@ impl Bench<'_> {
         let tree = self.fresh(source, "built")?;
         self.with_tool(&tree, self.program.build, "build")?;
         let log = fs::read_to_string(tree.join("build.log")).unwrap_or_default();
-        let figures = log.lines().filter_map(|line| line.strip_prefix("deadheat build: "));
-        let last = figures.filter(|line| line.contains("compiled with sites")).next_back();
+        let mut figures = log.lines().filter_map(|line| line.strip_prefix("deadheat build: "));
+        let last = figures.rfind(|line| line.contains("compiled with sites"));
         last.map(str::to_owned)
             .ok_or_else(|| "nothing was compiled with sites".into())
     }
