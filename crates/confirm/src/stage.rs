@@ -12,6 +12,7 @@ use crate::records::Records;
 use crate::scratch::{RunDirectory, Scratch};
 use deadheat_wire::channel::MAGIC;
 use deadheat_wire::plan::{PLAN_VARIABLE, Plan, RECORD_VARIABLE};
+use deadheat_wire::record::Notice;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -130,6 +131,9 @@ pub enum StopReason {
     Killed,
 }
 
+/// Exit status of a runtime that refuses to go on.
+const REFUSED: i32 = 70;
+
 impl Stage {
     /// Makes a stage; tries out how runs can be kept apart.
     pub fn new(program: Program, options: StageOptions) -> Result<Stage, StageError> {
@@ -187,10 +191,21 @@ impl Stage {
     /// Runs the program under a plan, and demands that the runtime was in control.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
         let run = self.start(Some(plan))?;
-        if let Some(ended) = &run.records.ended
-            && ended.how == deadheat_wire::record::EndKind::Refused
-        {
-            let notices: Vec<String> = run.records.notices.iter().map(|n| format!("{n:?}")).collect();
+        // The runtime notes how a run ends; where it gives up before it can, its exit status alone tells.
+        let refused = match &run.records.ended {
+            Some(ended) => ended.how == deadheat_wire::record::EndKind::Refused,
+            None => run.end == End::Exit(REFUSED) && !run.records.notices.is_empty(),
+        };
+        if refused {
+            let notices: Vec<String> = run
+                .records
+                .notices
+                .iter()
+                .map(|notice| match notice {
+                    Notice::Text(text) => text.clone(),
+                    other => format!("{other:?}"),
+                })
+                .collect();
             let told = if notices.is_empty() {
                 run.stderr.text().trim().to_string()
             } else {
