@@ -50,6 +50,8 @@ pub struct Injected {
     pub patch: &'static str,
     /// Each finding of the race has an access in one of these.
     pub functions: &'static [&'static str],
+    /// What is hunted in: less input than elsewhere, so that there are many runs.
+    pub task: Task,
 }
 
 const CHECK_XZ: &str = "make check > check.log 2>&1; grep -E '^# (PASS|FAIL|ERROR)' check.log | tr '\\n' ' '";
@@ -130,6 +132,13 @@ pub const PROGRAMS: &[Program] = &[
         injected: Some(Injected {
             patch: "pbzip2-injected.patch",
             functions: &["outputBufferAdd"],
+            task: Task {
+                name: "injected",
+                setup: "head -c 300000 \"$INPUT\" > in.bin",
+                arguments: &["-p4", "-1", "-b1", "in.bin"],
+                again: &[],
+                output: "",
+            },
         }),
     },
     Program {
@@ -161,6 +170,13 @@ pub const PROGRAMS: &[Program] = &[
         injected: Some(Injected {
             patch: "xz-injected.patch",
             functions: &["worker_start"],
+            task: Task {
+                name: "injected",
+                setup: "head -c 300000 \"$INPUT\" > in.bin",
+                arguments: &["-T2", "-1", "--block-size=64KiB", "in.bin"],
+                again: &[],
+                output: "",
+            },
         }),
     },
     Program {
@@ -192,6 +208,13 @@ pub const PROGRAMS: &[Program] = &[
         injected: Some(Injected {
             patch: "zstd-injected.patch",
             functions: &["ZSTDMT_compressionJob"],
+            task: Task {
+                name: "injected",
+                setup: "head -c 2000000 \"$INPUT\" > in.bin",
+                arguments: &["-q", "-T2", "-1", "-B524288", "--rm", "in.bin"],
+                again: &[],
+                output: "",
+            },
         }),
     },
     Program {
@@ -219,6 +242,13 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
         injected: Some(Injected {
             patch: "sqlite-injected.patch",
             functions: &["sqlite3StatusUp", "sqlite3StatusDown", "sqlite3StatusValue"],
+            task: Task {
+                name: "injected",
+                setup: "",
+                arguments: &[],
+                again: &[],
+                output: "",
+            },
         }),
     },
     Program {

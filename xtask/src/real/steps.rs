@@ -160,9 +160,8 @@ impl Bench<'_> {
         let mut command = Command::new("patch");
         logged(command.args(["-p1", "-i"]).arg(patch), &tree, "patch")?;
         self.with_tool(&tree, self.program.rebuild, "build")?;
-        let task = self.program.tasks.first().ok_or("the program has no task")?;
-        let place = self.place("hunted-injected", task)?;
-        let report = self.report("injected", task, &place)?;
+        let place = self.place("hunted", &race.task)?;
+        let report = self.report("injected", &race.task, &place)?;
         match report.shows(race.functions) {
             true => Ok(report.figures()),
             false => Err(format!("{}; not shown", report.figures())),
