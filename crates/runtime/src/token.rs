@@ -182,7 +182,7 @@ pub fn arrive(access: Access) {
     let s = scheduler();
     let next = Operation::Access(access);
     s.comes(t, &next);
-    if s.threads.live.len() == 1 || s.standing == 0 && s.stays(&next) {
+    if s.threads.live.len() == 1 || !s.meets(t, &access) && s.stays(&next) {
         return;
     }
     t.next = next;

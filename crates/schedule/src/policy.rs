@@ -138,7 +138,7 @@ pub trait Policy {
     fn choose(&mut self, question: &Question<'_>) -> Answer;
 
     /// The short way at a scheduling point of [`Cause::Point`] where the running thread could go on and comes
-    /// to `next`, and, if that is a target, nobody else stands before one. True: the thread goes on, all that
+    /// to `next`, and, if that is a target, nobody else stands before a conflicting access. True: the thread goes on, all that
     /// [`choose`](Self::choose) would have changed is changed. False: nothing is decided, `choose` is asked
     /// next, of the same point, and the two together are as `choose` alone. Spares the list of who could run.
     fn stays(&mut self, step: u64, next: &Operation) -> bool {

@@ -5,7 +5,7 @@ use super::Scheduler;
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
 use crate::{clock, descriptors, observe, signals, stuck, switching};
-use deadheat_model::Operation;
+use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
 
@@ -22,6 +22,13 @@ impl Scheduler {
             self.picks = picks;
         }
         stays
+    }
+
+    /// Whether another thread stands before a target whose access conflicts with this one.
+    #[inline]
+    pub(super) fn meets(&self, own: &Thread, access: &Access) -> bool {
+        let conflicts = |t: &Thread| matches!(&t.next, Operation::Access(other) if access.conflicts(other));
+        self.standing > 0 && self.threads.iter().any(|t| t.id != own.id && conflicts(t))
     }
 
     /// Finds who runs next, gives it the token, returns with it.
