@@ -4,9 +4,15 @@
 //! stub). It saves every other register that a call may change, the SSE registers included: the
 //! runtime is compiled for baseline x86-64 and calls nothing of libc from here, so the upper halves of
 //! vector registers stay as they are. The frame pointer is the program's, which gives the stack.
+//!
+//! Its unwind information leads a debugger straight to the watched function, as the stub has none: the
+//! canonical frame address is the program's stack pointer at the site, which lies above what the stub
+//! pushed and the red zone, and the return address is one behind the start of the site's NOP, since
+//! debuggers look at the byte before a return address.
 
 use super::Site;
 use core::arch::global_asm;
+use core::mem::offset_of;
 
 global_asm!(
     ".pushsection .text.dh_site_entry,\"ax\",@progbits",
@@ -15,14 +21,39 @@ global_asm!(
     ".type dh_site_entry,@function",
     ".balign 16",
     "dh_site_entry:",
+    ".cfi_startproc",
+    ".cfi_def_cfa rsp, 160",
+    ".cfi_undefined rip",
+    ".cfi_offset rdi, -136",
+    ".cfi_offset rsi, -144",
+    ".cfi_offset rdx, -152",
+    "push [rdx + {nop}]",
+    ".cfi_adjust_cfa_offset 8",
+    "inc qword ptr [rsp]",
+    ".cfi_offset rip, -168",
     "push rax",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset rax, -176",
     "push rcx",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset rcx, -184",
     "push r8",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset r8, -192",
     "push r9",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset r9, -200",
     "push r10",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset r10, -208",
     "push r11",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset r11, -216",
     "push rbx",
+    ".cfi_adjust_cfa_offset 8",
+    ".cfi_offset rbx, -224",
     "mov rbx, rsp",
+    ".cfi_def_cfa_register rbx",
     "mov rcx, rbp",
     "sub rsp, 256",
     "and rsp, -16",
@@ -60,17 +91,25 @@ global_asm!(
     "movaps xmm14, [rsp + 224]",
     "movaps xmm15, [rsp + 240]",
     "mov rsp, rbx",
+    ".cfi_def_cfa_register rsp",
     "pop rbx",
+    ".cfi_adjust_cfa_offset -8",
+    ".cfi_restore rbx",
     "pop r11",
     "pop r10",
     "pop r9",
     "pop r8",
     "pop rcx",
     "pop rax",
+    ".cfi_adjust_cfa_offset -48",
+    "lea rsp, [rsp + 8]",
+    ".cfi_adjust_cfa_offset -8",
     "ret",
+    ".cfi_endproc",
     ".size dh_site_entry, . - dh_site_entry",
     ".popsection",
     handler = sym dispatch,
+    nop = const offset_of!(Site, nop),
 );
 
 unsafe extern "C" {
