@@ -115,6 +115,12 @@ impl<'a> Names<'a> {
     }
 }
 
+/// A file as it is named in the directory of its compilation.
+fn within(directory: &str, file: &str) -> String {
+    let inside = file.strip_prefix(directory).and_then(|f| f.strip_prefix('/'));
+    inside.filter(|_| !directory.is_empty()).unwrap_or(file).into()
+}
+
 /// What one order of a meeting led to.
 fn order(m: &Meeting, run: &Run, role: &dyn Fn(&Witness) -> String) -> Order {
     let (first, second) = if m.arriving_first {
@@ -155,18 +161,32 @@ impl Described<'_> {
     }
 
     fn access(&mut self, w: &Witness, role: &str, statement: &Statement) -> Access {
+        let stack = self.stack(&w.stack, true);
+        let own = stack.iter().find(|f| f.line > 0 && !f.of_system());
+        let foreign = statement.line == 0 || statement.file.starts_with("/usr/");
+        // A place in a library's header, or none at all, says less than the caller's.
+        let (file, line, column, function) = match own.filter(|_| foreign) {
+            Some(f) => (&f.file, f.line, f.column, &f.function),
+            None => (&statement.file, statement.line, statement.column, &statement.function),
+        };
         Access {
             role: role.into(),
-            file: statement.file.clone(),
+            file: within(&statement.directory, file),
             directory: statement.directory.clone(),
-            line: statement.line,
-            column: statement.column,
-            function: statement.function.clone(),
+            line,
+            column,
+            function: function.clone(),
             kind: w.access.access_kind(),
             atomic: w.access.kind.is_atomic(),
             size: w.access.bytes.len,
             thread: self.thread(w.access.thread),
-            stack: self.stack(&w.stack, true),
+            stack: stack
+                .into_iter()
+                .map(|f| Frame {
+                    file: within(&statement.directory, &f.file),
+                    ..f
+                })
+                .collect(),
             locks: w.held.iter().map(|h| self.lock(h)).collect(),
         }
     }

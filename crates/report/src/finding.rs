@@ -254,6 +254,13 @@ impl Frame {
     }
 }
 
+impl Frame {
+    /// Whether it is in a header of the system: not the user's code.
+    pub fn of_system(&self) -> bool {
+        self.file.starts_with("/usr/")
+    }
+}
+
 fn place(file: &str, line: u32, column: u32) -> String {
     match (file, line, column) {
         ("", ..) => String::new(),

@@ -54,7 +54,7 @@ pub fn write(report: &Report, format: Format, options: &Options) -> String {
         Format::Human => terminal::text(report, options),
         Format::Json => serde_json::to_string_pretty(report).unwrap_or_default() + "\n",
         Format::Sarif => sarif::text(report),
-        Format::Junit => junit::text(report),
+        Format::Junit => junit::text(report, options),
         Format::Html => html::text(report, options),
     }
 }

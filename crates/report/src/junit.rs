@@ -1,18 +1,19 @@
 //! JUnit XML: each finding is a test case; real ones fail, suspected ones are skipped.
 
 use crate::finding::Report;
+use crate::format::Options;
 use crate::words;
 use deadheat_model::Verdict;
 use quick_junit::{NonSuccessKind, Report as Junit, TestCase, TestCaseStatus, TestSuite};
 
 /// The report as JUnit XML.
-pub fn text(report: &Report) -> String {
+pub fn text(report: &Report, options: &Options) -> String {
     let mut suite = TestSuite::new(report.program.file.as_str());
     for f in &report.findings {
         let status = if f.verdict > Verdict::Suspected {
             let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
             status.set_type(words::kind(f.kind)).set_message(words::summary(f));
-            status.set_description(format!("deadheat replay {}", f.id));
+            status.set_description(format!("deadheat replay {}{}", options.store, f.id));
             status
         } else {
             let mut status = TestCaseStatus::skipped();

@@ -39,6 +39,9 @@ fn location(file: &str, line: u32, column: u32, message: &str) -> Value {
         (line, 0) => json!({ "startLine": line }),
         (line, column) => json!({ "startLine": line, "startColumn": column }),
     };
+    if file.is_empty() {
+        return json!({ "message": { "text": message } });
+    }
     let mut physical = json!({ "artifactLocation": { "uri": file } });
     if !region.is_null() {
         physical["region"] = region;

@@ -139,10 +139,10 @@ fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
             let function = frame
                 .function
                 .as_ref()
-                .and_then(|f| f.demangle().ok().map(|n| n.into_owned()));
+                .and_then(|f| f.demangle().ok().map(|n| demangle(&n)));
             found.push(Frame {
                 function: function.unwrap_or_default(),
-                file: place.as_ref().and_then(|p| p.file).unwrap_or_default().to_string(),
+                file: normal(place.as_ref().and_then(|p| p.file).unwrap_or_default()),
                 line: place.as_ref().and_then(|p| p.line).unwrap_or(0),
                 column: place.as_ref().and_then(|p| p.column).unwrap_or(0),
                 inlined: true,
@@ -186,7 +186,31 @@ fn extent(path: &Path) -> Range<u64> {
 pub fn demangle(symbol: &str) -> String {
     let plain = symbol.strip_suffix(".dh").unwrap_or(symbol);
     if !plain.starts_with("_Z") && !plain.starts_with("_R") {
-        return plain.into();
+        return plain_string(plain);
     }
-    addr2line::demangle_auto(plain.into(), None).into_owned()
+    plain_string(&addr2line::demangle_auto(plain.into(), None))
+}
+
+/// C++'s string by the name that its user gave.
+fn plain_string(name: &str) -> String {
+    const WHOLE: &str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >";
+    const CLOSE: &str = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char>>";
+    name.replace(WHOLE, "std::string").replace(CLOSE, "std::string")
+}
+
+/// A path without steps back: `/usr/lib/gcc/../../include` is `/usr/include`.
+fn normal(path: &str) -> String {
+    if !path.contains("/../") {
+        return path.into();
+    }
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match (part, parts.last()) {
+            ("..", Some(last)) if !last.is_empty() && *last != ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
 }

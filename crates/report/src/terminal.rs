@@ -86,11 +86,16 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
         write!(out, ", {suspected} suspected{hint}")?;
     }
     let s = &report.stats;
-    write!(
-        out,
-        "; {} candidates under {} schedules, {} runs, {:.1} s",
-        s.candidates, s.schedules, s.runs, s.seconds
-    )?;
+    if s.schedules > 0 || s.candidates > 0 {
+        let (candidates, schedules) = (
+            words::count(s.candidates.into(), "candidate"),
+            words::count(s.schedules.into(), "schedule"),
+        );
+        write!(out, "; {candidates} under {schedules}")?;
+    }
+    if s.runs > 0 {
+        write!(out, ", {}, {:.1} s", words::count(s.runs, "run"), s.seconds)?;
+    }
     if s.inconclusive > 0 {
         write!(out, ", {} stopped by a limit", s.inconclusive)?;
     }
@@ -134,8 +139,8 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
     }
     for order in &f.orders {
         let values = match (&order.before, &order.after) {
-            (Some(b), Some(a)) => format!("value {b} becomes {a}; "),
-            (Some(b), None) => format!("value before: {b}; "),
+            (Some(b), Some(a)) => format!("memory held {b} before, {a} after both; "),
+            (Some(b), None) => format!("memory held {b} before; "),
             _ => String::new(),
         };
         let first = f.accesses.iter().find(|a| a.role == order.first);
@@ -144,7 +149,12 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         });
         writeln!(out, "  if {first} goes first: {values}{}", order.outcome)?;
     }
-    if let Some(harm) = &f.harm {
+    if f.verdict == Verdict::Real && f.orders.len() > 1 && f.orders.iter().all(words::ends_badly) {
+        writeln!(out, "  either order ends badly: laid to no order")?;
+    }
+    // Said already where an order led to it.
+    let said = |h: &&deadheat_model::Harm| !f.orders.iter().any(|o| o.outcome.ends_with(&h.detail));
+    if let Some(harm) = f.harm.as_ref().filter(said) {
         let style = colour(f.verdict);
         writeln!(out, "  {}: {}", paint(style, words::harm(harm.kind)), harm.detail)?;
     }
@@ -204,9 +214,11 @@ fn who(out: &mut String, access: &Access) -> std::fmt::Result {
         "  {thread} {}, {}, in {}",
         words::act(access),
         locks(&access.locks),
-        access.function
+        words::short(&access.function)
     )?;
-    let rest = access.stack.get(1..).unwrap_or_default();
+    // The access itself is told by the line above, unless its statement is inside a library's header.
+    let itself = access.stack.first().is_some_and(|f| f.line == access.line);
+    let rest = access.stack.get(usize::from(itself)..).unwrap_or_default();
     stack(out, rest, "    ")
 }
 
@@ -225,10 +237,8 @@ fn created(out: &mut String, thread: &Thread, told: &mut BTreeSet<u32>) -> std::
 }
 
 fn waits(out: &mut String, w: &Waiting, sources: &mut Sources) -> std::fmt::Result {
-    let holder = w
-        .holder
-        .map(|h| format!(", which {} holds", label(h)))
-        .unwrap_or_default();
+    let held = w.holder.filter(|_| !w.wants.starts_with("the end of"));
+    let holder = held.map(|h| format!(", which {} holds", label(h))).unwrap_or_default();
     let thread = paint(BOLD, w.thread.label());
     writeln!(out, "  {thread} waits for {}{holder}; {}", w.wants, locks(&w.locks))?;
     stack(out, &w.stack, "    ")?;
@@ -246,7 +256,22 @@ fn waits(out: &mut String, w: &Waiting, sources: &mut Sources) -> std::fmt::Resu
 }
 
 fn stack(out: &mut String, frames: &[Frame], indent: &str) -> std::fmt::Result {
-    for frame in frames.iter().take(FRAMES) {
+    let (mut shown, mut folded) = (0, 0);
+    for (n, frame) in frames.iter().enumerate() {
+        if shown == FRAMES {
+            let more = format!("{indent}… {} more", frames.len() - n);
+            return writeln!(out, "{}", paint(DIM, more));
+        }
+        // What a library's header does inside is of no help; that it was called is.
+        if frame.of_system() && frames.get(n + 1).is_some_and(Frame::of_system) {
+            folded += 1;
+            continue;
+        }
+        shown += 1;
+        let folding = match std::mem::take(&mut folded) {
+            0 => String::new(),
+            more => format!(" (… {more} more inside)"),
+        };
         let place = frame.place();
         let at = if place.is_empty() {
             String::new()
@@ -257,14 +282,10 @@ fn stack(out: &mut String, frames: &[Frame], indent: &str) -> std::fmt::Result {
         writeln!(
             out,
             "{}",
-            paint(DIM, format!("{indent}{}{at}{inlined}", frame.function))
-        )?;
-    }
-    if frames.len() > FRAMES {
-        writeln!(
-            out,
-            "{}",
-            paint(DIM, format!("{indent}… {} more", frames.len() - FRAMES))
+            paint(
+                DIM,
+                format!("{indent}{}{at}{inlined}{folding}", words::short(&frame.function))
+            )
         )?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! The words by which a reader is told of kinds, verdicts and findings.
 
-use crate::finding::{Access, Finding, Object};
+use crate::finding::{Access, Finding, Object, Order};
 use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, Verdict};
 
 /// `read`, `write`, and so on.
@@ -28,6 +28,45 @@ pub fn act(access: &Access) -> String {
         n => format!(" {n} bytes"),
     };
     format!("{atomically}{verb}{bytes}")
+}
+
+/// `1 run`, `2 runs`.
+pub fn count(number: u64, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}
+
+/// Whether an order ended otherwise than by an exit.
+pub fn ends_badly(order: &Order) -> bool {
+    !order.outcome.starts_with("the program exits") && order.outcome != "the run was stopped"
+}
+
+/// Names longer than this are shortened.
+const LONG: usize = 100;
+
+/// A function's name without the inner template arguments, if it is long.
+pub fn short(function: &str) -> String {
+    if function.chars().count() <= LONG {
+        return function.into();
+    }
+    let (mut out, mut depth) = (String::new(), 0u32);
+    let mut before = ' ';
+    for c in function.chars() {
+        let arrow = c == '>' && before == '-';
+        let operator = out.ends_with("operator") || out.ends_with("operator<");
+        match c {
+            '<' if !operator => {
+                if depth == 0 {
+                    out.push_str("<…>");
+                }
+                depth += 1;
+            }
+            '>' if !arrow && depth > 0 => depth -= 1,
+            c if depth == 0 => out.push(c),
+            _ => {}
+        }
+        before = c;
+    }
+    out
 }
 
 /// A kind of finding, for people.
@@ -109,7 +148,7 @@ pub fn summary(finding: &Finding) -> String {
     let parts: Vec<String> = finding
         .accesses
         .iter()
-        .map(|a| format!("{} at {} in {}", access(a.kind), a.place(), a.function))
+        .map(|a| format!("{} at {} in {}", access(a.kind), a.place(), short(&a.function)))
         .collect();
     if !parts.is_empty() {
         text += &format!(": {}", parts.join(", "));
@@ -128,7 +167,7 @@ pub fn summary(finding: &Finding) -> String {
         .as_ref()
         .and_then(|p| p.stack.iter().find(|f| f.line > 0))
     {
-        text += &format!(" in {} at {}", frame.function, frame.place());
+        text += &format!("; ended in {} at {}", short(&frame.function), frame.place());
     }
     if let Some(h) = &finding.harm
         && finding.kind != FindingKind::Deadlock
@@ -137,4 +176,16 @@ pub fn summary(finding: &Finding) -> String {
         text += &format!("; {}: {}", harm(h.kind), h.detail);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn long_names_lose_their_template_arguments() {
+        assert_eq!(short("std::pair<int, long>::swap"), "std::pair<int, long>::swap");
+        let long = format!("std::map<{}, std::less<int> >::find(int)", "std::string, ".repeat(12));
+        assert_eq!(short(&long), "std::map<…>::find(int)");
+    }
 }

@@ -74,7 +74,7 @@ fn the_text_says_what_a_reader_asks() {
         "thread T2 writes 4 bytes",
         "holding mutex `audit`",
         "thread T1 (runs teller) was created by the main thread",
-        "if thread T1 (read) goes first: value 0 becomes 1; the program exits with status 0",
+        "if thread T1 (read) goes first: memory held 0 before, 1 after both; the program exits with status 0",
         "failed assertion: Assertion `total == 100' failed.",
         "shown in 19 of 20 runs",
         "again: deadheat replay F2",
