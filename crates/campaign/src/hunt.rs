@@ -86,6 +86,9 @@ pub enum HuntError {
         "the program did not end within {0:.0?} in its ordinary run; give it arguments with which it ends, or a longer limit: --timeout DURATION"
     )]
     Endless(Duration),
+    /// A label that cannot be tried.
+    #[error("{0}")]
+    Label(String),
     /// Interrupted before anything was found.
     #[error("interrupted before anything was found")]
     Interrupted,
@@ -108,6 +111,8 @@ pub struct Hunt {
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
 /// Later runs may take this many times an ordinary run.
 const PATIENCE: u32 = 20;
+/// A run may take at most the so-manieth part of the budget.
+const ORDINARY: u32 = 4;
 /// Phase 1 looks for further schedules in the first so-manieth part of the budget.
 const PHASE_ONE: u32 = 5;
 /// But no less than this.
@@ -138,14 +143,21 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
             .unwrap_or(&program.directory)
             .join(store::DIRECTORY)
     };
-    let store = Store::open(&options.store.clone().unwrap_or_else(beside))?;
-    let deadline = options.budget.filter(|_| options.runs.is_none()).map(|b| begun + b);
+    let directory = options.store.clone().unwrap_or_else(beside);
+    if let Extent::Confirm(labels) = &options.extent {
+        known(&Store::read(&directory)?, &input, labels)?;
+    }
+    let store = Store::open(&directory)?;
+    let budget = options.budget.filter(|_| options.runs.is_none());
+    let deadline = budget.map(|b| begun + b);
+    // A single run that does not end leaves time for the others.
+    let most = budget.map_or(FIRST_LIMIT, |b| (b / ORDINARY).min(FIRST_LIMIT));
     let stage = Stage::new(
         program,
         StageOptions {
             isolate: options.isolate,
             setup: options.setup.clone(),
-            limit: options.limit.unwrap_or(FIRST_LIMIT),
+            limit: options.limit.unwrap_or(most),
             deadline,
             interrupted: options.interrupted.clone(),
         },
@@ -158,11 +170,13 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     if stage.interrupted() {
         return Err(HuntError::Interrupted);
     }
-    if baseline.fifo.iter().all(|o| o.inconclusive()) {
-        return Err(HuntError::Endless(baseline.elapsed));
+    let (endless, all) = baseline.endless();
+    if endless == all {
+        return Err(HuntError::Endless(stage.limit()));
     }
     if options.limit.is_none() {
-        stage.set_limit((baseline.elapsed * PATIENCE).max(LEAST_LIMIT));
+        let patient = (baseline.elapsed * PATIENCE).max(LEAST_LIMIT);
+        stage.set_limit(patient.min(most.max(baseline.elapsed * 2)));
     }
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
@@ -195,9 +209,49 @@ fn rules(options: &Options) -> Rules {
     rules
 }
 
+/// Whether every label names a suspicion of this program and input.
+fn known(store: &Store, input: &Input, labels: &[String]) -> Result<(), HuntError> {
+    for label in labels {
+        let owners = store.owners(label)?;
+        if owners
+            .iter()
+            .any(|o| o.program == input.program && o.hash() == input.hash())
+        {
+            continue;
+        }
+        return Err(HuntError::Label(match owners.first() {
+            Some(owner) => format!("{label} is not of this program and input, but of {}", owner.told()),
+            None => format!("there is no suspicion {label} in this store; `deadheat report --suspected` lists them"),
+        }));
+    }
+    Ok(())
+}
+
 /// What a user should know of the ordinary runs.
 fn ordinary(baseline: &Baseline) -> Vec<String> {
     let mut told = Vec::new();
+    let (endless, all) = baseline.endless();
+    if endless > 0 {
+        told.push(format!(
+            "{endless} of {all} ordinary runs did not end (the others took at most {:.1?}): the program hangs by itself sometimes",
+            baseline.elapsed
+        ));
+    }
+    let ended = baseline.run.records.ended.is_some();
+    if ended && baseline.run.records.threads.iter().all(|t| t.thread.0 == 0) {
+        told.push(
+            "there was never more than one thread in the ordinary runs: give arguments with which there are".into(),
+        );
+    }
+    if let Some(status) = baseline.status().filter(|status| *status != 0) {
+        let stderr = baseline.run.stderr.text();
+        let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map(|line| format!("; the last line of its error output: {line}"));
+        told.push(format!(
+            "the program's ordinary runs exit with status {status}{}",
+            last.unwrap_or_default()
+        ));
+    }
     let bad = baseline.fifo.iter().chain([&baseline.native]).find_map(|o| match o {
         deadheat_confirm::Outcome::Exit(_) => None,
         other => other.as_harm(),
@@ -236,6 +290,12 @@ impl Work<'_> {
             _ => self.predict(&mut phase),
         };
         self.notices.append(&mut phase.notices);
+        let foreign: std::collections::BTreeSet<&str> = phase.sites.foreign().collect();
+        if !foreign.is_empty() {
+            let names = foreign.into_iter().collect::<Vec<_>>().join(", ");
+            let told = format!("code without sites ({names}): it is not watched, races in it are not seen");
+            self.notices.push(told);
+        }
         self.progress.candidates(candidates.len());
         let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
         let mut bad = Vec::new();

@@ -63,6 +63,12 @@ impl Input {
         }
     }
 
+    /// The program and its arguments, as a person writes them.
+    pub fn told(&self) -> String {
+        let words = [&self.file].into_iter().chain(&self.args);
+        words.map(|w| String::from_utf8_lossy(w)).collect::<Vec<_>>().join(" ")
+    }
+
     /// Hash of what the user gives: arguments, standard input, setup. Not of the environment, which
     /// differs a little from shell to shell.
     pub fn hash(&self) -> u64 {

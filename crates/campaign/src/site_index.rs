@@ -171,7 +171,12 @@ impl SiteIndex {
     /// were assembled or built with another compiler.
     pub fn opaque_code(&self) -> bool {
         let assembly = self.units().iter().any(|u| u.flags & UNIT_OPAQUE_ASSEMBLY != 0);
-        assembly || self.files.iter().any(|f| !f.foreign.is_empty())
+        assembly || self.foreign().next().is_some()
+    }
+
+    /// Objects and archives without sites that are linked in: what they do is not watched.
+    pub fn foreign(&self) -> impl Iterator<Item = &str> {
+        self.files.iter().flat_map(|f| &f.foreign).map(String::as_str)
     }
 }
 

@@ -205,6 +205,34 @@ impl Store {
         Ok(body.and_then(|b| postcard::from_bytes(&b).ok()))
     }
 
+    /// All inputs, the latest first.
+    pub fn inputs(&self) -> Result<Vec<Input>, StoreError> {
+        self.bodies("SELECT body FROM inputs ORDER BY used DESC", params![])
+    }
+
+    /// The inputs with a suspicion of this label, the latest first.
+    pub fn owners(&self, label: &str) -> Result<Vec<Input>, StoreError> {
+        let number: Option<i64> = label.trim_start_matches(['F', 'f']).parse().ok();
+        let sql =
+            "SELECT i.body FROM suspicions s JOIN labels l USING (fingerprint) JOIN inputs i USING (program, input)
+                   WHERE l.number = ?1 ORDER BY i.used DESC";
+        self.bodies(sql, params![number])
+    }
+
+    fn bodies(&self, sql: &str, values: &[&dyn rusqlite::ToSql]) -> Result<Vec<Input>, StoreError> {
+        let mut statement = self.connection.prepare(sql)?;
+        let rows = statement.query_map(values, |r| r.get::<_, Vec<u8>>(0))?;
+        Ok(rows.flatten().filter_map(|b| postcard::from_bytes(&b).ok()).collect())
+    }
+
+    /// Runs and seconds of all hunts in a program with an input.
+    pub fn spent(&self, program: u64, input: u64) -> Result<(u64, f64), StoreError> {
+        let sql =
+            "SELECT COALESCE(SUM(runs), 0), COALESCE(SUM(seconds), 0.0) FROM hunts WHERE program = ?1 AND input = ?2";
+        let row = |r: &rusqlite::Row<'_>| Ok((r.get::<_, i64>(0)? as u64, r.get(1)?));
+        Ok(self.connection.query_row(sql, params![key(program), key(input)], row)?)
+    }
+
     /// How far a candidate came with this program and input.
     pub fn tried(&self, fingerprint: &str, program: u64, input: u64) -> Result<Option<Tried>, StoreError> {
         let sql = "SELECT tries, met, hits, settled, allowed FROM candidates

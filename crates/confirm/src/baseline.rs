@@ -17,13 +17,13 @@ pub struct Baseline {
     pub repeatable: bool,
     /// Whether addresses are the same in every run.
     pub fixed_addresses: bool,
-    /// Longest time of an ordinary run.
+    /// Longest time of an ordinary run that ended.
     pub elapsed: Duration,
     /// Whether runs start from the same files, so that exit statuses can be compared.
     pub same_files: bool,
     /// Libraries whose synchronisation is unseen.
     pub opaque_libraries: Vec<String>,
-    /// The last `fifo` run.
+    /// The last `fifo` run that ended.
     pub run: Run,
 }
 
@@ -42,25 +42,29 @@ impl Baseline {
         let mut runs = Vec::new();
         for _ in 0..FIFO_RUNS {
             runs.push(stage.run(&plan)?);
-            if stage.interrupted() {
+            // A run that does not end is not waited for again.
+            if stage.interrupted() || matches!(runs.last(), Some(r) if Outcome::of(r).inconclusive()) {
                 break;
             }
         }
         let native = stage.run_natively()?;
+        let ended = |r: &&Run| !Outcome::of(r).inconclusive();
         let elapsed = runs
             .iter()
+            .chain([&native])
+            .filter(ended)
             .map(|r| r.elapsed)
             .max()
-            .unwrap_or_default()
-            .max(native.elapsed);
-        let hashes: Vec<_> = runs.iter().map(|r| r.records.schedule_hash()).collect();
+            .unwrap_or_default();
+        let hashes: Vec<_> = runs.iter().filter(ended).map(|r| r.records.schedule_hash()).collect();
         let fifo = runs.iter().map(Outcome::of).collect();
-        let run = runs.pop().unwrap_or_else(|| native.clone());
+        let last = runs.iter().rposition(|r| ended(&r)).or(runs.len().checked_sub(1));
+        let run = last.map_or_else(|| native.clone(), |n| runs.swap_remove(n));
         let started = run.records.started.as_ref();
         Ok(Baseline {
             fifo,
             native: Outcome::of(&native),
-            repeatable: hashes.windows(2).all(|w| w[0] == w[1] && w[0].is_some()),
+            repeatable: hashes.windows(2).all(|w| w[0] == w[1]) && hashes.iter().all(Option::is_some),
             fixed_addresses: started.is_some_and(|s| s.fixed_addresses),
             elapsed,
             same_files: stage.isolation.same_files(),
@@ -75,6 +79,11 @@ impl Baseline {
         let back_edges = self.run.records.ended.as_ref().map_or(0, |e| e.back_edges);
         let least = plan.hang_yields / 20;
         (back_edges / u64::from(plan.back_edges.max(1)) * 10).clamp(least, plan.hang_yields)
+    }
+
+    /// How many of how many ordinary runs did not end.
+    pub fn endless(&self) -> (usize, usize) {
+        (self.all().filter(|o| o.inconclusive()).count(), self.all().count())
     }
 
     fn all(&self) -> impl Iterator<Item = &Outcome> {

@@ -141,6 +141,7 @@ impl Work<'_> {
             () if self.interrupted() => Some("interrupted".to_string()),
             () if self.trouble.is_some() => self.trouble.clone(),
             () if self.options.extent == Extent::Detect || done => None,
+            () if self.options.runs.is_some() => Some("the tries asked for are used up".to_string()),
             () => Some("the budget is used up".to_string()),
         };
         Stats {

@@ -1,7 +1,8 @@
 //! `hunt`, `detect` and `confirm`.
 
-use super::arguments::{Confirm, Detect, Hunt, Output, Runs};
+use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
 use super::{failed, misused, output, stdin};
+use clap::CommandFactory;
 use deadheat_campaign::confirm::Program;
 use deadheat_campaign::{Extent, Options};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -50,6 +51,28 @@ pub fn interrupts() -> Arc<AtomicBool> {
     flag
 }
 
+/// Notes options of deadheat's own that went to the program, where no `--` says that they should.
+fn swallowed(arguments: &[OsString]) {
+    if std::env::args_os().any(|a| a == "--") {
+        return;
+    }
+    let own = Deadheat::command();
+    let known: Vec<String> = own
+        .get_subcommands()
+        .filter(|c| c.get_name() == "hunt")
+        .flat_map(|c| c.get_arguments())
+        .filter_map(|a| a.get_long().map(|name| format!("--{name}")))
+        .collect();
+    for argument in arguments.iter().filter_map(|a| a.to_str()) {
+        let name = argument.split('=').next().unwrap_or_default();
+        if known.iter().any(|k| k == name) {
+            anstream::eprintln!(
+                "deadheat: note: {name} comes after the program and is given to it; deadheat's own options come first: deadheat hunt {name} … -- PROGRAM"
+            );
+        }
+    }
+}
+
 fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, program: Vec<OsString>) -> ExitCode {
     if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
         return misused(
@@ -59,6 +82,7 @@ fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, pro
     let Some((name, arguments)) = program.split_first() else {
         return misused(&"name the program to run");
     };
+    swallowed(arguments);
     let mut program = match Program::find(name, arguments.to_vec()) {
         Ok(program) => program,
         Err(error) => return failed(&error),

@@ -15,34 +15,65 @@ pub fn finish(
     interrupted: bool,
     trouble: Option<&str>,
 ) -> ExitCode {
-    let options = format::Options {
+    let written = deliver(format::write(report, output.format, &options(output, store)), output);
+    if let Some(why) = trouble {
+        anstream::eprintln!("deadheat: error: {why}");
+    }
+    match written {
+        Ok(()) if trouble.is_none() => ExitCode::from(exit::status(report, output.fail_on.0, interrupted)),
+        written => failed(written),
+    }
+}
+
+/// Writes the reports of several programs, each under its heading; the gravest exit status counts.
+pub fn several(reports: &[(String, Report)], output: &Output, store: &Path) -> ExitCode {
+    let options = options(output, Some(store));
+    let one = |(heading, report): &(String, Report)| {
+        let text = format::write(report, output.format, &options);
+        match output.format {
+            Format::Human => format!("== {heading}\n\n{text}"),
+            _ => text,
+        }
+    };
+    let text = reports.iter().map(one).collect::<Vec<_>>().join("\n");
+    let statuses = reports.iter().map(|(_, r)| exit::status(r, output.fail_on.0, false));
+    match deliver(text, output) {
+        Ok(()) => ExitCode::from(statuses.max().unwrap_or(exit::NOTHING)),
+        written => failed(written),
+    }
+}
+
+fn failed(written: Result<(), String>) -> ExitCode {
+    if let Err(error) = written {
+        anstream::eprintln!("deadheat: error: the report could not be written: {error}");
+    }
+    ExitCode::from(exit::FAILED)
+}
+
+fn options(output: &Output, store: Option<&Path>) -> format::Options {
+    format::Options {
         suspected: output.suspected,
         store: store.map(hint).unwrap_or_default(),
         unstored: store.is_none(),
-    };
-    let text = format::write(report, output.format, &options);
-    let written = match &output.output {
+    }
+}
+
+fn deliver(text: String, output: &Output) -> Result<(), String> {
+    match &output.output {
         Some(path) => {
             let plain = if output.format == Format::Human {
                 anstream::adapter::strip_str(&text).to_string()
             } else {
                 text
             };
-            std::fs::write(path, plain).map_err(|e| format!("{}: {e}", path.display()))
+            let written = std::fs::write(path, plain).map_err(|e| format!("{}: {e}", path.display()));
+            if written.is_ok() && !output.quiet {
+                anstream::eprintln!("deadheat: the report is in {}", path.display());
+            }
+            written
         }
         None if output.format == Format::Human => print(&mut anstream::stdout(), &text),
         None => print(&mut std::io::stdout(), &text),
-    };
-    if let Some(why) = trouble {
-        anstream::eprintln!("deadheat: error: {why}");
-    }
-    match written {
-        Err(error) => {
-            anstream::eprintln!("deadheat: error: the report could not be written: {error}");
-            ExitCode::from(exit::FAILED)
-        }
-        Ok(()) if trouble.is_some() => ExitCode::from(exit::FAILED),
-        Ok(()) => ExitCode::from(exit::status(report, output.fail_on.0, interrupted)),
     }
 }
 

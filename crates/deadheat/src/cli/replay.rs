@@ -115,9 +115,9 @@ fn run(arguments: &Arguments, input: &Input, execution: &Execution) -> Result<Ex
         arguments.id.as_str()
     };
     anstream::eprintln!("deadheat: {name}: {}", ending(shown));
-    let mut same = tell("by policy and seed", &again.by_policy, execution.schedule_hash);
+    let mut same = tell("decided anew from the seed", &again.by_policy, execution.schedule_hash);
     if let Some(by_schedule) = &again.by_schedule {
-        let how = format!("by its {} recorded switches", execution.switches.len());
+        let how = format!("following its {} recorded switches", execution.switches.len());
         same &= tell(&how, by_schedule, execution.schedule_hash);
     }
     Ok(if same {
@@ -130,7 +130,9 @@ fn run(arguments: &Arguments, input: &Input, execution: &Execution) -> Result<Ex
 /// Says whether a repetition was the same execution.
 fn tell(how: &str, repetition: &Repetition, hash: u64) -> bool {
     match repetition {
-        Repetition::Same(_) => anstream::eprintln!("deadheat: {how}: the same schedule (hash {hash:016x})"),
+        Repetition::Same(_) => {
+            anstream::eprintln!("deadheat: {how}: repeated exactly, the same schedule (hash {hash:016x})")
+        }
         Repetition::Different(run) => match run.records.schedule_hash() {
             Some(other) => {
                 anstream::eprintln!("deadheat: {how}: ANOTHER schedule (hash {other:016x}, not {hash:016x})")
