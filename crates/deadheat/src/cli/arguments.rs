@@ -28,9 +28,36 @@ Examples:
   deadheat hunt --setup 'rm -f out.db' -- ./app
   deadheat hunt --format sarif --output races.sarif -- ./app < input.txt
 
-What it does: a few ordinary runs; detection under several schedules; then, for each suspicious pair of
-statements, runs directed at making both happen at the same moment. What it shows it has seen happen,
-twice. Results are kept in .deadheat/ beside the program; the next hunt goes on from there.";
+What it does: a few ordinary runs; detection under several schedules;
+then, for each suspicious pair of statements, runs directed at making both
+happen at the same moment. What it shows it has seen happen, twice.
+Results are kept in .deadheat/ beside the program; the next hunt goes on
+from there.
+
+Verdicts: suspected (predicted only), real (made to happen), harmful (made to
+happen, one order ends badly and the other does not).";
+
+const DETECT_EXAMPLES: &str = "\
+Examples:
+
+  deadheat detect -- ./bank 100               what one run makes suspicious
+  deadheat detect --seed 7 --stdin input.txt -- ./app";
+
+const CONFIRM_EXAMPLES: &str = "\
+Examples:
+
+  deadheat confirm -- ./bank 100              try all stored suspicions
+  deadheat confirm F3 F5 --budget 5m -- ./bank 100
+
+The program and its arguments are those of the detection.";
+
+const REPORT_EXAMPLES: &str = "\
+Examples:
+
+  deadheat report --suspected
+  deadheat report --store build/.deadheat --format json
+
+Formats other than human tell of the latest program only.";
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -41,7 +68,7 @@ Examples:
 
 Exit status: 0 the execution repeated exactly, 3 it did not.";
 
-/// Finds, proves, explains and replays concurrency bugs in C, C++ and Rust programs.
+/// Finds, proves, explains and replays concurrency bugs in C and C++ programs.
 #[derive(Debug, Parser)]
 #[command(name = "deadheat", version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Deadheat {
@@ -57,13 +84,16 @@ pub enum Command {
     #[command(after_help = HUNT_EXAMPLES)]
     Hunt(Hunt),
     /// Predict racing statements from one run, prove nothing
+    #[command(after_help = DETECT_EXAMPLES)]
     Detect(Detect),
     /// Try to prove suspicions that `detect` or `hunt` has stored
+    #[command(after_help = CONFIRM_EXAMPLES)]
     Confirm(Confirm),
     /// Run a stored execution again, with the same interleaving
     #[command(after_help = REPLAY_EXAMPLES)]
     Replay(Replay),
     /// Print what the store knows
+    #[command(after_help = REPORT_EXAMPLES)]
     Report(Report),
     /// Say what on this machine is missing and how to get it
     Doctor,
