@@ -7,7 +7,7 @@ use crate::tables::Tables;
 use crate::units::Unit;
 use crate::watched_functions::{self, Treatment};
 use crate::watched_statements::{self, Extent, Statement, Watched};
-use crate::{kept_bitcode, shim};
+use crate::{debug_location, kept_bitcode, shim};
 use deadheat_wire::object::UNIT_OPAQUE_ASSEMBLY;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -64,6 +64,7 @@ fn two_bodies(ir: &Ir, tables: &mut Tables, plain: Value, n: usize, watched: &mu
     tables.begin_function(&name);
     let entry = tables.add_entry(plain);
     for statement in &mut watched.statements {
+        debug_location::complete(ir, plain, statement.owner);
         statement.desc = tables.add(statement);
     }
     llvm!(shim::dh_forget_memory_attributes(plain));
