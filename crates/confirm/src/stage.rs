@@ -233,26 +233,26 @@ impl Stage {
     pub fn debug(&self, plan: &Plan) -> io::Result<ExitStatus> {
         let directory = self.scratch.run()?;
         self.files(&directory, Some(plan))?;
+        let mut text = String::from("set confirm off\nset pagination off\n");
+        for name in ["LINES", "COLUMNS"] {
+            text += &format!("unset environment {name}\n");
+        }
+        for (name, file) in [(PLAN_VARIABLE, "plan"), (RECORD_VARIABLE, "record"), ("TMPDIR", "tmp")] {
+            text += &format!("set environment {name} {}\n", directory.join(file).display());
+        }
+        // A run that shows no meeting (a deadlock) is stopped where it ends, with its threads still there.
+        text += "set startup-with-shell on\nhandle SIGTRAP stop print nopass\ncatch syscall exit_group\n";
+        text += &format!("run < {}\n", self.stdin.display());
+        text += include_str!("debugger.gdb");
+        let commands = directory.join("commands.gdb");
+        std::fs::write(&commands, text)?;
         let mut command = std::process::Command::new("gdb");
         command
             .arg("-q")
+            .arg("-x")
+            .arg(&commands)
             .env_clear()
             .envs(self.program.environment.iter().map(|(k, v)| (k, v)));
-        let mut gdb = |text: String| {
-            command.arg("-ex").arg(text);
-        };
-        for name in ["LINES", "COLUMNS"] {
-            gdb(format!("unset environment {name}"));
-        }
-        for (name, file) in [(PLAN_VARIABLE, "plan"), (RECORD_VARIABLE, "record"), ("TMPDIR", "tmp")] {
-            gdb(format!("set environment {name} {}", directory.join(file).display()));
-        }
-        gdb("set startup-with-shell on".into());
-        gdb("handle SIGTRAP stop print nopass".into());
-        // A shell starts the program, so the path is quoted for it.
-        let stdin = self.stdin.display().to_string().replace('\'', "'\\''");
-        gdb(format!("run < '{stdin}'"));
-        gdb("thread apply all backtrace 6".into());
         command
             .arg("--args")
             .arg(&self.program.file)
