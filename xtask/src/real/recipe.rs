@@ -54,7 +54,7 @@ pub struct Injected {
     pub task: Task,
 }
 
-const CHECK_XZ: &str = "make check > check.log 2>&1; grep -E '^# (PASS|FAIL|ERROR)' check.log | tr '\\n' ' '";
+const CHECK_XZ: &str = "make check > check.log 2>&1; grep -E '^# (PASS|FAIL|ERROR)' check.log | tr '\\n' ' '; echo";
 
 /// POSIX threads, pools and the command line; the fuzzers and `playTests.sh` take longer.
 const CHECK_ZSTD: &str = "make -C tests datagen poolTests CFLAGS='-g -O2' > check.log 2>&1
