@@ -1,6 +1,6 @@
+//@ expect: none
 // One exception object, thrown again in three threads. The library counts its holders, in code that has no
 // sites, and the last one destroys it: after all who read it.
-//@ expect: none
 #include <atomic>
 #include <cstdio>
 #include <exception>
