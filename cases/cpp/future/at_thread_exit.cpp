@@ -1,5 +1,5 @@
-// A promise that is kept when its thread ends: the library stores the state, in code that has no sites.
 //@ expect: none
+// A promise that is kept when its thread ends: the library stores the state, in code that has no sites.
 #include <cstdio>
 #include <future>
 #include <thread>
