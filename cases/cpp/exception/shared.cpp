@@ -16,7 +16,7 @@ static void look(std::exception_ptr held) {
     try {
         std::rethrow_exception(held);
     } catch (Failure &failure) {
-        sum += failure.values[1];  // MAY(hunt:destroyed)
+        sum += failure.values[1];  // MAY(hunt:destroyed) by the last holder
     }
     held = nullptr;
 }
