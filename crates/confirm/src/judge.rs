@@ -86,8 +86,10 @@ impl Judge<'_> {
     /// Lets the first and the last meeting of a run go either way, and the run then go on as an ordinary
     /// one. Harm in one order alone is laid to the pair.
     fn both_orders(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
-        for meeting in orders::ends(&run.records.meetings) {
-            let plans = [true, false].map(|first| orders::plan(plan, run, meeting, first));
+        let ends = orders::ends(&run.records.meetings);
+        let ways = ends.iter().flat_map(|m| [(*m, false), (*m, true)]);
+        for (meeting, interrupted) in ways {
+            let plans = [true, false].map(|first| orders::plan(plan, run, meeting, first, interrupted));
             let runs = [self.stage.run(&plans[0])?, self.stage.run(&plans[1])?];
             let outcomes = [Outcome::of(&runs[0]), Outcome::of(&runs[1])];
             let turned = match (orders::resolved(&runs[0], meeting), orders::resolved(&runs[1], meeting)) {

@@ -2,6 +2,9 @@
 //! threads goes first, and from there on the run is ordinary: `fifo`, which the replay policy falls back to
 //! where its record cannot be followed. (Without that a thread that spins would never give way, and its
 //! hang would be laid to the order.)
+//!
+//! Each order in two ways: whoever goes first goes on, or is interrupted at its next scheduling point by the
+//! other, which then runs as far as it can. The second is how a wake-up gets lost between test and wait.
 
 use crate::replay;
 use crate::stage::Run;
@@ -20,21 +23,20 @@ pub(crate) fn ends(meetings: &[Meeting]) -> Vec<&Meeting> {
 }
 
 /// The plan of one order of a meeting of `run`.
-pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bool) -> Plan {
+pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bool, interrupted: bool) -> Plan {
     let before = run.records.switches.iter().filter(|s| s.step < meeting.step);
     let mut switches: Vec<Switch> = before.copied().collect();
     let (arriving, postponed) = (meeting.arriving.access.thread, meeting.postponed.access.thread);
-    let to = if arriving_first { arriving } else { postponed };
-    switches.push(Switch {
-        step: meeting.step,
-        to,
-        timeout: false,
-    });
-    switches.push(Switch {
-        step: meeting.step + 1,
-        to: NOBODY,
-        timeout: false,
-    });
+    let (first, second) = if arriving_first {
+        (arriving, postponed)
+    } else {
+        (postponed, arriving)
+    };
+    let turns = [Some(first), Some(second).filter(|_| interrupted), Some(NOBODY)];
+    for (to, step) in turns.into_iter().flatten().zip(meeting.step..) {
+        let timeout = false;
+        switches.push(Switch { step, to, timeout });
+    }
     replay::schedule_plan(plan, &switches)
 }
 
