@@ -5,7 +5,8 @@
 //! other order of one meeting, from the same prefix and with the same policy afterwards, is clean; a bad run
 //! whose other order is bad too is a finding of its own. Both orders are continued in two ways: by the same
 //! random policy (the meeting is flipped), and, in the first tries, by an ordinary schedule (`orders.rs`),
-//! since a program that races often is seldom clean under a policy that makes it race all the time. Tries depend only on the candidate and the seed, never on what else runs.
+//! since a program that races often is seldom clean under a policy that makes it race all the time. Tries
+//! depend only on the candidate and the seed, never on what else runs.
 
 use crate::baseline::Baseline;
 use crate::candidate::{BadRun, Case, Rules, Shown, flipped};

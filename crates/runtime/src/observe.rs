@@ -294,16 +294,8 @@ pub fn allocated(ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
         Purpose::Schedule => {}
-        Purpose::Granules => {
-            let whole = whole();
-            shadow::heap_block(ptr, whole);
-            shadow::clear(ptr, whole);
-        }
-        Purpose::Statements => {
-            let whole = whole();
-            shadow::heap_block(ptr, whole);
-            statements::allocated(ptr, size, whole);
-        }
+        Purpose::Granules => shadow::clear(ptr, whole()),
+        Purpose::Statements => statements::allocated(ptr, size, whole()),
         Purpose::Confirm => {
             unordered::forget(ptr, whole());
             heap::allocated(token::current(), ptr, size);

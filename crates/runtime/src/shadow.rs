@@ -140,36 +140,6 @@ pub fn enter_thread() {
     unsafe { asm!("wrgsbase {}", in(reg) CELLS, options(nostack, nomem, preserves_flags)) };
 }
 
-/// log2 of the bytes of a large page.
-const LARGE_SHIFT: u32 = 21;
-/// Slots of the list of heap regions, each as large as a large page.
-const REGIONS: usize = 1024;
-/// Regions of the heap that asked for large pages already, by number.
-static HEAP: Held<[u64; REGIONS]> = Held::new([0; REGIONS]);
-
-/// The program got a heap block. Cells of a heap lie in large pages where the kernel grants them: beside
-/// a data structure larger than the TLB reaches, each check would miss in it once more than the access.
-#[inline]
-pub fn heap_block(address: u64, len: u64) {
-    let (first, last) = (address >> LARGE_SHIFT, (address + len.max(1) - 1) >> LARGE_SHIFT);
-    let known = |region: u64| HEAP.get()[region as usize % REGIONS] == region;
-    if !known(first) || !known(last) {
-        use_large_pages(first, last);
-    }
-}
-
-#[cold]
-fn use_large_pages(first: u64, last: u64) {
-    let Range { start, end } = covered(first << LARGE_SHIFT, (last + 1 - first) << LARGE_SHIFT);
-    HEAP.get()[first as usize % REGIONS] = first;
-    HEAP.get()[last as usize % REGIONS] = last;
-    if start < end {
-        let from = cell(start) as u64 & !(PAGE - 1);
-        // SAFETY: shadow of addresses within the ranges; the advice changes no contents.
-        unsafe { sys!(libc::SYS_madvise, from, end - start, libc::MADV_HUGEPAGE) };
-    }
-}
-
 /// Makes the cells of a uniform block valid.
 #[cold]
 pub fn expand(address: u64) {

@@ -2,8 +2,8 @@
 //! points; then the first in the queue runs. Deterministic, and close to what a program does by itself on one
 //! core. Without a quantum a thread that polls under a lock would starve the thread that it polls for.
 //!
-//! A thread at a target has twice the quantum. What a thread does after its own operation ([`Operation::Continue`]) counts nothing. Whoever arrives at a
-//! target uses up its quantum as any other: a loop that polls there would starve the others.
+//! What a thread does after its own operation ([`Operation::Continue`]) counts nothing. Whoever arrives at a target
+//! uses up its quantum as any other, or a loop that polls there would starve the others; it has twice the quantum.
 //!
 //! A timed wait runs out only when nothing else can run.
 
