@@ -5,7 +5,9 @@ use crate::store::Execution;
 use crate::token::Token;
 use deadheat_confirm::replay::{Repetition, by_policy, by_schedule};
 use deadheat_confirm::{RunError, Stage};
-use deadheat_wire::plan::{Plan, PlanError};
+use deadheat_model::Evidence;
+use deadheat_report::Finding;
+use deadheat_wire::plan::{Plan, PlanError, StopAt};
 
 /// Why an execution cannot be run again.
 #[derive(Debug, thiserror::Error)]
@@ -79,4 +81,34 @@ pub fn again(stage: &Stage, execution: &Execution) -> Result<Again, ReplayError>
         Some(by_schedule(stage, &execution.plan, &execution.switches, hash)?)
     };
     Ok(Again { by_policy, by_schedule })
+}
+
+/// The plan of an execution for a debugger: it stops at the race that the finding is about. What happened by
+/// itself (a deadlock, a crash) stops by itself. Of a token's execution the finding is not known.
+pub fn debugged(execution: &Execution, finding: Option<&Finding>) -> Plan {
+    let stop_at = match (execution.meeting, finding.and_then(|f| f.evidence)) {
+        (Some(number), _) => Some(StopAt::Meeting(number)),
+        (None, Some(Evidence::Unordered) | None) => Some(StopAt::FirstRace),
+        (None, Some(_)) => None,
+    };
+    Plan {
+        stop_at,
+        ..execution.plan.clone()
+    }
+}
+
+/// What a debugger cannot show of an unordered pair: its first access is made when the second stops.
+pub fn made_before(finding: &Finding) -> Option<String> {
+    let [first, second] = finding.accesses.as_slice() else {
+        return None;
+    };
+    (finding.evidence == Some(Evidence::Unordered)).then(|| {
+        format!(
+            "{} has made its access at {} by the time {} stops at {}: nothing orders the two",
+            first.thread.label(),
+            first.place(),
+            second.thread.label(),
+            second.place()
+        )
+    })
 }

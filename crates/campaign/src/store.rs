@@ -347,6 +347,15 @@ impl Store {
         Ok(self.connection.query_row(sql, [number], row).optional()?.flatten())
     }
 
+    /// The finding that [`Store::execution`] shows under this label.
+    pub fn shown(&self, label: &str) -> Result<Option<Finding>, StoreError> {
+        let number: Option<i64> = label.trim_start_matches(['F', 'f']).parse().ok();
+        let sql = "SELECT f.body FROM findings f JOIN labels l USING (fingerprint) JOIN inputs i USING (program, input)
+                   WHERE l.number = ?1 AND f.plan IS NOT NULL ORDER BY i.used DESC LIMIT 1";
+        let body: Option<String> = self.connection.query_row(sql, [number], |r| r.get(0)).optional()?;
+        Ok(body.and_then(|b| serde_json::from_str(&b).ok()))
+    }
+
     /// Keeps a candidate, for `confirm`.
     pub fn save_suspicion(&self, candidate: &Candidate, program: u64, input: u64) -> Result<(), StoreError> {
         let body = postcard::to_allocvec(&candidate.suspicion()).unwrap_or_default();

@@ -242,7 +242,8 @@ impl Stage {
         }
         // A run that shows no meeting (a deadlock) is stopped where it ends, with its threads still there.
         text += "set startup-with-shell on\nhandle SIGTRAP stop print nopass\ncatch syscall exit_group\n";
-        text += &format!("run < {}\n", self.stdin.display());
+        text += "set detach-on-fork off\nset schedule-multiple on\n";
+        text += &format!("python DEADHEAT_STDIN = \"{}\"\n", self.stdin.display());
         text += include_str!("debugger.gdb");
         let commands = directory.join("commands.gdb");
         std::fs::write(&commands, text)?;

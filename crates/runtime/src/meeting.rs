@@ -11,6 +11,7 @@ use crate::{memory, observe, stack, targets};
 use alloc::vec::Vec;
 use deadheat_model::{AccessKind, SiteKind, ThreadId};
 use deadheat_schedule::Met;
+use deadheat_wire::plan::StopAt;
 use deadheat_wire::record::{Meeting, Record, Witness};
 
 /// How far a thread is with its access.
@@ -28,7 +29,7 @@ struct Open {
 
 struct Meetings {
     open: Vec<Open>,
-    stop_at: Option<u32>,
+    stop_at: Option<StopAt>,
 }
 
 static MEETINGS: Held<Meetings> = Held::new(Meetings {
@@ -36,8 +37,8 @@ static MEETINGS: Held<Meetings> = Held::new(Meetings {
     stop_at: None,
 });
 
-/// Stops in a debugger at the meeting with this number.
-pub fn start(stop_at: Option<u32>) {
+/// Where to stop for a debugger.
+pub fn start(stop_at: Option<StopAt>) {
     MEETINGS.get().stop_at = stop_at;
 }
 
@@ -65,17 +66,29 @@ pub fn met(met: &Met, step: u64) {
     let stages = [(arriving, Stage::Standing), (postponed, Stage::Standing)];
     let meetings = MEETINGS.get();
     meetings.open.push(Open { meeting, stages });
-    if meetings.stop_at == Some(number) {
-        finish();
-        // SAFETY: signals this thread.
-        unsafe {
-            crate::sys::sys!(
-                libc::SYS_tgkill,
-                crate::sys::getpid(),
-                crate::sys::gettid(),
-                libc::SIGTRAP
-            );
-        }
+    if matches!(meetings.stop_at, Some(StopAt::FirstRace)) || meetings.stop_at == Some(StopAt::Meeting(number)) {
+        stop();
+    }
+}
+
+/// A pair that happens-before does not order: the running thread is about to make the second access.
+pub fn unordered() {
+    if MEETINGS.get().stop_at == Some(StopAt::FirstRace) {
+        stop();
+    }
+}
+
+/// Stops here in a debugger, once.
+fn stop() {
+    MEETINGS.get().stop_at = None;
+    // SAFETY: signals this thread.
+    unsafe {
+        crate::sys::sys!(
+            libc::SYS_tgkill,
+            crate::sys::getpid(),
+            crate::sys::gettid(),
+            libc::SIGTRAP
+        );
     }
 }
 

@@ -61,7 +61,7 @@ pub fn start(plan: &Plan) {
     range::start();
     stack::start();
     memory::thread_started(ThreadId::MAIN);
-    meeting::start(plan.stop_at_meeting);
+    meeting::start(plan.stop_at);
     match &plan.mode {
         Mode::Schedule => {}
         Mode::Granules { per_signature } => {

@@ -4,7 +4,7 @@
 //! kept beside it: stack, locks, memory before. Every pair of sites is recorded once.
 
 use crate::held::Held;
-use crate::meeting::witness;
+use crate::meeting::{self, witness};
 use crate::targets::Place;
 use crate::thread::FixedState;
 use crate::{memory, observe, shadow, stacks, statements, token};
@@ -88,6 +88,7 @@ pub fn executed(place: &Place, kind: SiteKind) {
                 memory: memory::of(low),
                 step: token::step(),
             }));
+            meeting::unordered();
         }
     }
 }

@@ -37,10 +37,19 @@ pub struct Plan {
     pub epoch_ns: u64,
     /// Record every switch, for replay.
     pub record_schedule: bool,
-    /// Stop (raise SIGTRAP) at the meeting with this number, for a debugger.
-    pub stop_at_meeting: Option<u32>,
+    /// Where to stop (raise SIGTRAP) for a debugger.
+    pub stop_at: Option<StopAt>,
     /// Follow children of `fork` and `exec` (their own records go into the same file).
     pub follow: bool,
+}
+
+/// Where a run is stopped for a debugger.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StopAt {
+    /// At the meeting with this number, both threads before their accesses.
+    Meeting(u32),
+    /// At the first meeting, or before the second access of the first pair that happens-before does not order.
+    FirstRace,
 }
 
 /// What is watched during the run.
@@ -150,7 +159,7 @@ impl Plan {
             hang_yields: 20_000,
             epoch_ns: 1_700_000_000_000_000_000,
             record_schedule: true,
-            stop_at_meeting: None,
+            stop_at: None,
             follow: true,
         }
     }

@@ -77,6 +77,7 @@ fn labels_last_and_executions_come_back() {
     let store = Store::open(&place.0).unwrap();
     assert_eq!(store.label("b").unwrap(), "F2");
     assert_eq!(store.execution("F2").unwrap(), Some(execution));
+    assert_eq!(store.shown("F2").unwrap().map(|f| f.fingerprint), Some("b".into()));
     assert_eq!(
         store.findings(u64::MAX, input().hash()).unwrap()[0].verdict,
         Verdict::Real

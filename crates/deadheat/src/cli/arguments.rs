@@ -169,7 +169,7 @@ pub struct Confirm {
 pub struct Replay {
     /// A finding's label, such as F3, or a replay token
     pub id: String,
-    /// Stop in gdb with both threads at the race
+    /// Stop in gdb with both threads at the race (the program then works on your files, not on copies of them)
     #[arg(long)]
     pub gdb: bool,
     /// Directory of the store

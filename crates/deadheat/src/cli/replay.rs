@@ -9,7 +9,7 @@ use deadheat_campaign::confirm::{Program, Stage, StageOptions};
 use deadheat_campaign::describe::ending;
 use deadheat_campaign::input::Input;
 use deadheat_campaign::replay::{self, ReplayError};
-use deadheat_campaign::report::exit;
+use deadheat_campaign::report::{Finding, exit};
 use deadheat_campaign::store::{Execution, StoreError};
 use deadheat_campaign::token::{Token, TokenError};
 use std::io::Write;
@@ -45,13 +45,13 @@ pub fn replay(arguments: Arguments) -> ExitCode {
     } else {
         from_store(&arguments)
     };
-    match found.and_then(|(input, execution)| run(&arguments, &input, &execution)) {
+    match found.and_then(|(input, execution, finding)| run(&arguments, &input, &execution, finding.as_ref())) {
         Ok(status) => status,
         Err(error) => failed(&error),
     }
 }
 
-fn from_store(arguments: &Arguments) -> Result<(Input, Execution), Error> {
+fn from_store(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding>), Error> {
     let beside = || {
         let program = arguments.program.first().and_then(|p| Program::find(p, vec![]).ok());
         program.and_then(|p| p.file.parent().map(|d| d.join(".deadheat")))
@@ -69,10 +69,11 @@ fn from_store(arguments: &Arguments) -> Result<(Input, Execution), Error> {
         .input(execution.program, execution.input)?
         .ok_or_else(|| Error::NoInput(arguments.id.clone()))?;
     replay::unchanged(&input)?;
-    Ok((input, execution))
+    let finding = store.shown(&arguments.id)?;
+    Ok((input, execution, finding))
 }
 
-fn from_token(arguments: &Arguments) -> Result<(Input, Execution), Error> {
+fn from_token(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding>), Error> {
     let token = Token::decode(&arguments.id)?;
     let other = |e: &dyn std::fmt::Display| Error::Other(e.to_string());
     let (name, rest) = arguments
@@ -83,10 +84,15 @@ fn from_token(arguments: &Arguments) -> Result<(Input, Execution), Error> {
     program.stdin = stdin::capture(arguments.stdin.as_deref()).map_err(|e| other(&e))?;
     let input = Input::of(&program, arguments.setup.clone()).map_err(|e| other(&e))?;
     let execution = replay::of_token(&token, &input)?;
-    Ok((input, execution))
+    Ok((input, execution, None))
 }
 
-fn run(arguments: &Arguments, input: &Input, execution: &Execution) -> Result<ExitCode, Error> {
+fn run(
+    arguments: &Arguments,
+    input: &Input,
+    execution: &Execution,
+    finding: Option<&Finding>,
+) -> Result<ExitCode, Error> {
     let options = StageOptions {
         isolate: !arguments.no_isolation && !arguments.gdb,
         setup: input.setup.clone(),
@@ -96,8 +102,10 @@ fn run(arguments: &Arguments, input: &Input, execution: &Execution) -> Result<Ex
     };
     let stage = Stage::new(input.program(), options).map_err(|e| Error::Other(e.to_string()))?;
     if arguments.gdb {
-        let mut plan = execution.plan.clone();
-        plan.stop_at_meeting = execution.meeting.or(Some(0));
+        let plan = replay::debugged(execution, finding);
+        if let Some(told) = finding.and_then(replay::made_before) {
+            anstream::eprintln!("deadheat: {told}");
+        }
         let status = stage.debug(&plan).map_err(|e| Error::Other(e.to_string()))?;
         return Ok(if status.success() {
             ExitCode::SUCCESS

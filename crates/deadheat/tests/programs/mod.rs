@@ -27,10 +27,17 @@ impl Place {
         path
     }
 
-    /// Builds a program with deadheat's C compiler.
+    /// Builds a C program at `-O1`.
     pub fn build(&self, name: &str, source: &str) -> PathBuf {
-        self.write(&format!("{name}.c"), source);
-        let mut compiler = self.tool(&["cc", "-g", "-O1", "-pthread", &format!("{name}.c"), "-o", name]);
+        self.build_with("cc", &format!("{name}.c"), source, &["-O1"])
+    }
+
+    /// Builds a program with one of deadheat's compilers; its name is that of the source without its ending.
+    pub fn build_with(&self, compiler: &str, file: &str, source: &str, flags: &[&str]) -> PathBuf {
+        self.write(file, source);
+        let name = file.split('.').next().unwrap_or(file);
+        let mut compiler = self.tool(&[compiler, "-g", "-pthread", file, "-o", name]);
+        compiler.args(flags);
         let output = compiler.output().expect("the compiler driver starts");
         assert!(output.status.success(), "{}", text(&output));
         self.join(name)
