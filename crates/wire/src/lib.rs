@@ -17,6 +17,7 @@ pub mod object;
 pub mod plan;
 pub mod record;
 pub mod sites;
+pub mod trace;
 
 /// Version of all layouts in this crate; parts that disagree refuse to work together by name.
 pub const VERSION: u32 = 1;

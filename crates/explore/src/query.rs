@@ -1,0 +1,273 @@
+//! From "the other side of this branch" to an answer: slicing, caches, solver, re-check.
+//!
+//! - *Independence*: of the path's prefix only the constraints that share symbols with the turned one,
+//!   directly or through others, go into the query; the rest keeps the values that it had (C. Cadar and
+//!   others, KLEE, 2008). [`Prefix`] keeps the groups by union-find while the path grows, so a whole path
+//!   costs about its length, and a query the size of its group.
+//! - *Caches*: answers by query, and recent models, which often satisfy the next query too.
+//! - *Re-check*: a model counts only after the literals were evaluated under it.
+
+use crate::evaluate::{Assignment, Evaluation};
+use crate::expression::{Store, Symbol};
+use crate::path::{Constraint, Path};
+use crate::solver::{Answer, Literal, Solver};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::VecDeque;
+
+/// Models that are tried before the solver is asked.
+const MODELS: usize = 32;
+/// Most literals of a query; what is longer is given up as unknown.
+pub const LONGEST: usize = 4_096;
+
+/// Groups of constraints that share symbols.
+#[derive(Clone, Debug, Default)]
+pub struct Prefix {
+    group_of: FxHashMap<Symbol, u32>,
+    parents: Vec<u32>,
+    members: Vec<Vec<u32>>,
+    seen: FxHashSet<(u32, bool)>,
+}
+
+impl Prefix {
+    fn root(&mut self, mut group: u32) -> u32 {
+        while self.parents[group as usize] != group {
+            let above = self.parents[group as usize];
+            self.parents[group as usize] = self.parents[above as usize];
+            group = above;
+        }
+        group
+    }
+
+    /// Positions of the constraints before this one that bear on it, ascending.
+    pub fn slice(&mut self, store: &Store, constraint: &Constraint) -> Vec<u32> {
+        let mut roots: Vec<u32> = Vec::new();
+        for symbol in store.symbols(constraint.condition).iter() {
+            if let Some(group) = self.group_of.get(symbol).copied() {
+                let root = self.root(group);
+                if !roots.contains(&root) {
+                    roots.push(root);
+                }
+            }
+        }
+        let mut slice: Vec<u32> = roots
+            .iter()
+            .flat_map(|r| self.members[*r as usize].iter().copied())
+            .collect();
+        slice.sort_unstable();
+        slice
+    }
+
+    /// The path goes on with this constraint, at this position. One that was there before adds nothing.
+    pub fn push(&mut self, store: &Store, constraint: &Constraint, position: u32) {
+        if !self.seen.insert((constraint.condition.0, constraint.taken)) {
+            return;
+        }
+        let mut home: Option<u32> = None;
+        for symbol in store.symbols(constraint.condition).iter() {
+            let group = match self.group_of.get(symbol).copied() {
+                Some(group) => self.root(group),
+                None => {
+                    let group = self.parents.len() as u32;
+                    self.parents.push(group);
+                    self.members.push(Vec::new());
+                    self.group_of.insert(*symbol, group);
+                    group
+                }
+            };
+            home = Some(match home {
+                None => group,
+                Some(home) if home == group => home,
+                Some(home) => self.join(home, group),
+            });
+        }
+        if let Some(home) = home {
+            self.members[home as usize].push(position);
+        }
+    }
+
+    fn join(&mut self, a: u32, b: u32) -> u32 {
+        let (large, small) = if self.members[a as usize].len() < self.members[b as usize].len() {
+            (b, a)
+        } else {
+            (a, b)
+        };
+        self.parents[small as usize] = large;
+        let moved = std::mem::take(&mut self.members[small as usize]);
+        self.members[large as usize].extend(moved);
+        large
+    }
+}
+
+/// What became of a turned branch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turned {
+    /// These symbols, changed so, lead to the other side.
+    Input(Assignment),
+    /// No input that agrees with the slice does; these positions of the path (the turned one included) say why.
+    Infeasible(Vec<u32>),
+    /// The solver gave up.
+    Unknown,
+}
+
+/// Counts of what was asked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Asked {
+    /// Queries.
+    pub queries: u64,
+    /// Answered by a query before.
+    pub repeated: u64,
+    /// Answered by a model of another query.
+    pub by_model: u64,
+    /// Satisfiable.
+    pub sat: u64,
+    /// Unsatisfiable.
+    pub unsat: u64,
+    /// Given up.
+    pub unknown: u64,
+    /// Models of the solver that did not hold.
+    pub wrong_models: u64,
+}
+
+/// Asks the solver.
+pub struct Prover {
+    solver: Box<dyn Solver>,
+    budget: u64,
+    answers: FxHashMap<Vec<(u32, bool)>, Answer>,
+    models: VecDeque<Assignment>,
+    /// Counts.
+    pub asked: Asked,
+}
+
+impl std::fmt::Debug for Prover {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Prover")
+            .field("solver", &self.solver.name())
+            .field("asked", &self.asked)
+            .finish()
+    }
+}
+
+impl Prover {
+    /// `budget` in conflicts for each query.
+    pub fn new(solver: Box<dyn Solver>, budget: u64) -> Prover {
+        Prover {
+            solver,
+            budget,
+            answers: FxHashMap::default(),
+            models: VecDeque::new(),
+            asked: Asked::default(),
+        }
+    }
+
+    /// Asks for the other side of the constraint at `position`, the constraints of `slice` held.
+    pub fn turn(&mut self, store: &Store, path: &Path, slice: &[u32], position: u32) -> Turned {
+        let literal = |p: &u32| {
+            let c = &path.constraints[*p as usize];
+            (c.condition, c.taken)
+        };
+        let mut literals: Vec<Literal> = slice.iter().map(literal).collect();
+        let turned = &path.constraints[position as usize];
+        literals.push((turned.condition, !turned.taken));
+        match self.decide(store, &literals, &path.values) {
+            Answer::Sat(model) => Turned::Input(model),
+            Answer::Unsat(core) => Turned::Infeasible(
+                core.into_iter()
+                    .map(|n| slice.get(n).copied().unwrap_or(position))
+                    .collect(),
+            ),
+            Answer::Unknown => Turned::Unknown,
+        }
+    }
+
+    /// Decides a conjunction; symbols that a model leaves out have the value in `values`.
+    pub fn decide(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
+        self.asked.queries += 1;
+        if literals.len() > LONGEST {
+            self.asked.unknown += 1;
+            return Answer::Unknown;
+        }
+        let mut key: Vec<(u32, bool)> = literals.iter().map(|(e, v)| (e.0, *v)).collect();
+        key.sort_unstable();
+        key.dedup();
+        if let Some(known) = self.answers.get(&key) {
+            self.asked.repeated += 1;
+            // A core is in positions of that query; the whole is one, too.
+            return match known {
+                Answer::Unsat(_) => Answer::Unsat((0..literals.len()).collect()),
+                other => other.clone(),
+            };
+        }
+        let answer = match self.by_model(store, literals, values) {
+            Some(model) => {
+                self.asked.by_model += 1;
+                Answer::Sat(model)
+            }
+            None => self.ask(store, literals, values),
+        };
+        match &answer {
+            Answer::Sat(_) => self.asked.sat += 1,
+            Answer::Unsat(_) => self.asked.unsat += 1,
+            Answer::Unknown => self.asked.unknown += 1,
+        }
+        self.answers.insert(key, answer.clone());
+        answer
+    }
+
+    /// Another query's model, cut to this one's symbols, if it satisfies it.
+    fn by_model(&self, store: &Store, literals: &[Literal], values: &Assignment) -> Option<Assignment> {
+        let mut symbols: Vec<Symbol> = literals.iter().flat_map(|(e, _)| store.symbols(*e).to_vec()).collect();
+        symbols.sort_unstable();
+        symbols.dedup();
+        self.models
+            .iter()
+            .find(|model| holds(store, literals, model, values))
+            .map(|model| {
+                let known = symbols.iter().filter_map(|s| model.get(s).map(|v| (*s, *v)));
+                known.collect()
+            })
+    }
+
+    fn ask(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
+        let answer = self.solver.check(store, literals, self.budget);
+        if let Answer::Sat(model) = &answer {
+            if !holds(store, literals, model, values) {
+                self.asked.wrong_models += 1;
+                return Answer::Unknown;
+            }
+            if self.models.len() == MODELS {
+                self.models.pop_front();
+            }
+            self.models.push_back(model.clone());
+        }
+        answer
+    }
+
+    /// A minimal core of an unsatisfiable conjunction.
+    pub fn core(&mut self, store: &Store, literals: &[Literal]) -> Option<Vec<usize>> {
+        match self.solver.check(store, literals, self.budget) {
+            Answer::Unsat(core) => Some(crate::solver::minimal_core(
+                &mut *self.solver,
+                store,
+                literals,
+                core,
+                self.budget,
+            )),
+            _ => None,
+        }
+    }
+
+    /// The solver's name.
+    pub fn solver(&self) -> &'static str {
+        self.solver.name()
+    }
+}
+
+fn holds(store: &Store, literals: &[Literal], model: &Assignment, values: &Assignment) -> bool {
+    let value = |s: Symbol| model.get(&s).or_else(|| values.get(&s)).copied().unwrap_or(0);
+    let mut evaluation = Evaluation::new(store, value);
+    // The turned literal stands last and fails most often.
+    literals
+        .iter()
+        .rev()
+        .all(|(e, v)| evaluation.value(*e) == u64::from(*v))
+}

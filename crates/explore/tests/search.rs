@@ -1,0 +1,251 @@
+//! Small programs, written as functions of their input that leave a trace: the search must find every path,
+//! each once, and count what it cannot know.
+
+use deadheat_explore::evaluate::{binary, compare};
+use deadheat_explore::expression::{Op, Test, mask};
+use deadheat_explore::path::{Path, TraceError};
+use deadheat_explore::sat_solver::SatSolver;
+use deadheat_explore::{Assignment, Bounds, Order, Prover, Search, Symbol};
+use deadheat_wire::trace::{self, Constraint, Node, constraint, op};
+use std::collections::BTreeSet;
+
+/// A value with its expression, as instrumented code has it.
+#[derive(Clone, Copy)]
+struct Value {
+    node: u32,
+    value: u64,
+    width: u32,
+}
+
+struct Run<'a> {
+    input: &'a Assignment,
+    nodes: Vec<Node>,
+    constraints: Vec<Constraint>,
+    log: Vec<(u64, bool)>,
+}
+
+impl Run<'_> {
+    fn make(&mut self, op: u8, width: u32, (a, b, c): (u32, u32, u32), value: u64) -> Value {
+        let value = mask(value, width);
+        let node = self.nodes.len() as u32;
+        self.nodes.push(Node {
+            op,
+            width: width as u8,
+            low: 0,
+            a,
+            b,
+            c,
+            value,
+        });
+        Value { node, value, width }
+    }
+
+    fn byte(&mut self, offset: u32) -> Value {
+        let value = self.input.get(&Symbol { source: 1, offset }).copied().unwrap_or(0);
+        self.make(op::SYMBOL, 8, (1, offset, 0), value.into())
+    }
+
+    fn constant(&mut self, value: u64, width: u32) -> Value {
+        self.make(op::CONST, width, (0, 0, 0), value)
+    }
+
+    fn int(&mut self, a: Value) -> Value {
+        self.make(op::ZERO_EXTEND, 32, (a.node, 0, 0), a.value)
+    }
+
+    fn calc(&mut self, code: u8, a: Value, b: Value) -> Value {
+        let ops = [Op::Add, Op::Sub, Op::Mul];
+        let value = binary(ops[code as usize], a.value, b.value, a.width);
+        self.make(code, a.width, (a.node, b.node, 0), value)
+    }
+
+    /// `if (a TEST b)`.
+    fn branch(&mut self, site: u64, code: u8, a: Value, b: Value) -> bool {
+        let holds = match code {
+            op::EQ => a.value == b.value,
+            op::NE => a.value != b.value,
+            op::ULT => a.value < b.value,
+            op::SGT => compare(Test::Slt, b.value, a.value, a.width),
+            _ => unreachable!(),
+        };
+        let condition = self.make(code, 1, (a.node, b.node, 0), holds.into());
+        self.constraints.push(Constraint {
+            site,
+            node: condition.node,
+            thread: 0,
+            kind: constraint::BRANCH,
+            taken: holds.into(),
+        });
+        self.log.push((site, holds));
+        holds
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![0; trace::NODES_AT + self.nodes.len() * trace::NODE_SIZE];
+        bytes[..8].copy_from_slice(&trace::MAGIC);
+        let mut word = |at: usize, n: usize| bytes[at..at + 4].copy_from_slice(&(n as u32).to_le_bytes());
+        word(trace::NODE_COUNT_AT, self.nodes.len());
+        word(trace::CONSTRAINT_COUNT_AT, self.constraints.len());
+        for (n, c) in self.constraints.iter().enumerate() {
+            let at = trace::CONSTRAINTS_AT + n * trace::CONSTRAINT_SIZE;
+            bytes[at..at + trace::CONSTRAINT_SIZE].copy_from_slice(&c.encode());
+        }
+        for (n, node) in self.nodes.iter().enumerate() {
+            let at = trace::NODES_AT + n * trace::NODE_SIZE;
+            bytes[at..at + trace::NODE_SIZE].copy_from_slice(&node.encode());
+        }
+        bytes
+    }
+}
+
+fn run(program: impl Fn(&mut Run), input: &Assignment) -> (Vec<u8>, Vec<(u64, bool)>) {
+    let mut run = Run {
+        input,
+        nodes: vec![Node::default()],
+        constraints: Vec::new(),
+        log: Vec::new(),
+    };
+    program(&mut run);
+    (run.bytes(), run.log)
+}
+
+/// All paths that the search finds, and the search.
+fn explore(order: Order, program: impl Fn(&mut Run)) -> (BTreeSet<Vec<(u64, bool)>>, Search) {
+    let mut search = Search::new(
+        Prover::new(Box::<SatSolver>::default(), 10_000),
+        order,
+        Bounds::default(),
+    );
+    let mut inputs = vec![Assignment::new()];
+    let mut paths = BTreeSet::new();
+    let (bytes, log) = run(&program, &inputs[0]);
+    paths.insert(log);
+    let path = Path::import(&mut search.store, &bytes).unwrap();
+    search.add(0, path, None);
+    while let Some(next) = search.next(|| false) {
+        let mut input = inputs[next.parent as usize].clone();
+        input.extend(next.changes.clone());
+        let (bytes, log) = run(&program, &input);
+        let fresh = paths.insert(log);
+        let path = Path::import(&mut search.store, &bytes).unwrap();
+        search.add(inputs.len() as u32, path, Some(&next));
+        assert!(fresh || search.tally.diverged > 0, "a path was run twice");
+        inputs.push(input);
+        assert!(inputs.len() < 1000);
+    }
+    (paths, search)
+}
+
+/// The example of the paper: `rand() % 2` decides in a good function and again in a bad one.
+#[test]
+fn two_independent_choices_have_four_paths() {
+    for order in [Order::Generational, Order::DepthFirst] {
+        let (paths, search) = explore(order, |run| {
+            for offset in 0..2 {
+                let (byte, zero) = (run.byte(offset), run.constant(0, 8));
+                run.branch(1 + u64::from(offset), op::EQ, byte, zero);
+            }
+        });
+        assert_eq!(paths.len(), 4);
+        assert_eq!((search.tally.diverged, search.tally.paths, search.sides()), (0, 4, 4));
+    }
+}
+
+#[test]
+fn what_the_prefix_excludes_is_proven_infeasible() {
+    let (paths, search) = explore(Order::Generational, |run| {
+        let byte = run.byte(0);
+        let x = run.int(byte);
+        let (hundred, fifty) = (run.constant(100, 32), run.constant(50, 32));
+        if run.branch(1, op::SGT, x, hundred) {
+            run.branch(2, op::SGT, x, fifty);
+        }
+    });
+    assert_eq!(paths.len(), 2);
+    assert_eq!(search.tally.infeasible, 1);
+    assert_eq!(search.open_sides().count(), 1);
+}
+
+#[test]
+fn a_magic_word_and_a_checksum_are_found() {
+    let magic = *b"DEAD";
+    let (paths, _) = explore(Order::Generational, |run| {
+        for (n, wanted) in magic.iter().enumerate() {
+            let (byte, wanted) = (run.byte(n as u32), run.constant((*wanted).into(), 8));
+            if !run.branch(1, op::EQ, byte, wanted) {
+                return;
+            }
+        }
+        let mut sum = run.constant(0, 32);
+        for offset in 4..8 {
+            let byte = run.byte(offset);
+            let wide = run.int(byte);
+            let three = run.constant(3, 32);
+            let scaled = run.calc(op::MUL, sum, three);
+            sum = run.calc(op::ADD, scaled, wide);
+        }
+        let target = run.constant(7_777, 32);
+        run.branch(2, op::EQ, sum, target);
+    });
+    assert!(paths.iter().any(|p| p.last() == Some(&(2, true))));
+    assert_eq!(paths.len(), 6);
+}
+
+#[test]
+fn a_run_that_leaves_its_path_is_counted() {
+    let (_, search) = explore(Order::Generational, |run| {
+        let (byte, five) = (run.byte(0), run.constant(5, 8));
+        // An influence that the trace does not show.
+        if byte.value != 9 {
+            run.branch(1, op::NE, byte, five);
+        }
+        let nine = run.constant(9, 8);
+        run.branch(2, op::EQ, byte, nine);
+    });
+    // There, and back again.
+    assert_eq!(search.tally.diverged, 2);
+}
+
+#[test]
+fn bounds_hold_and_are_counted() {
+    let (paths, search) = explore(Order::Generational, |run| {
+        for offset in 0..8 {
+            let (byte, zero) = (run.byte(offset), run.constant(0, 8));
+            run.branch(7, op::EQ, byte, zero);
+        }
+    });
+    // Forty wishes for each side of the one branch, and the first run.
+    assert!(paths.len() <= 81);
+    assert!(search.tally.cut > 0);
+}
+
+#[test]
+fn a_false_node_is_counted_and_stays_out() {
+    let input = Assignment::new();
+    let (mut bytes, _) = run(
+        |run| {
+            let (byte, five) = (run.byte(0), run.constant(5, 8));
+            let sum = run.calc(op::ADD, byte, five);
+            run.branch(1, op::NE, sum, five);
+        },
+        &input,
+    );
+    let at = trace::NODES_AT + 3 * trace::NODE_SIZE + 16;
+    bytes[at] = 77;
+    let mut search = Search::new(
+        Prover::new(Box::<SatSolver>::default(), 10),
+        Order::DepthFirst,
+        Bounds::default(),
+    );
+    let path = Path::import(&mut search.store, &bytes).unwrap();
+    assert!(path.losses.wrong > 0 && path.constraints.is_empty());
+    assert_eq!(
+        Path::import(&mut search.store, b"noise").unwrap_err(),
+        TraceError::Magic
+    );
+    bytes[trace::NODES_AT + 3 * trace::NODE_SIZE + 4] = 200;
+    assert_eq!(
+        Path::import(&mut search.store, &bytes).unwrap_err(),
+        TraceError::Damaged(3)
+    );
+}
