@@ -26,12 +26,14 @@ pub fn run(arguments: &[String]) -> Outcome {
     cargo("build", &["-p", "deadheat-pass"])?;
     // Stacks are followed by frame pointers, from the runtime's own frames on.
     cargo("rustc", &["-p", "deadheat-runtime", "--", "-Cforce-frame-pointers=yes"])?;
+    cargo("build", &["-p", "deadheat-lowering"])?;
     cargo("build", &["-p", "deadheat"])?;
     let release = layout::target().join("release");
     for directory in ["bin", part::LIB, part::COMPILERS] {
         fs::create_dir_all(dist.join(directory))?;
     }
     place(&release.join("libdeadheat_pass.so"), &dist.join(part::PASS))?;
+    place(&release.join("deadheat-lowering"), &dist.join(part::LOWERING))?;
     module(&dist)?;
     runtime(&release, &dist)?;
     place(&release.join("deadheat"), &dist.join(part::TOOL))?;

@@ -12,7 +12,14 @@ pub fn run(arguments: &[String]) -> Outcome {
         return Err("usage: cargo xtask install PREFIX".into());
     };
     let dist = layout::dist();
-    for needed in [part::TOOL, part::PASS, part::RUNTIME, part::MODULE, part::EXPORTS] {
+    for needed in [
+        part::TOOL,
+        part::PASS,
+        part::LOWERING,
+        part::RUNTIME,
+        part::MODULE,
+        part::EXPORTS,
+    ] {
         if !dist.join(needed).is_file() {
             return Err(format!("{needed} is not built: run `cargo xtask build` first").into());
         }

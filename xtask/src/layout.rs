@@ -40,6 +40,8 @@ pub mod part {
     pub const COMPILER_NAMES: [&str; 6] = ["cc", "gcc", "clang", "c++", "g++", "clang++"];
     /// The pass plugin.
     pub const PASS: &str = "lib/deadheat/libdeadheat_pass.so";
+    /// The worker that lowers bitcode.
+    pub const LOWERING: &str = "lib/deadheat/deadheat-lowering";
     /// The runtime as one relocatable object.
     pub const RUNTIME: &str = "lib/deadheat/deadheat_rt.o";
     /// The linker's list of what executables export for it.

@@ -4,6 +4,7 @@
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
 //! - [`describe`], [`bad_end`]: findings in the words of the report;
+//! - [`scan`]: the static stage;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
 //!
 //! Architecture invariant: verdicts come from `deadheat-confirm` alone; what a user reads is formatted by
@@ -20,6 +21,7 @@ pub mod input;
 pub mod phase_one;
 pub mod progress;
 pub mod replay;
+pub mod scan;
 pub mod site_index;
 pub mod statement;
 pub mod store;

@@ -4,6 +4,7 @@
 //! - [`plan`]: what the tool tells the runtime of one run;
 //! - [`record`]: what the runtime tells the tool;
 //! - [`sites`]: the reader of those tables in a linked file;
+//! - [`lowering`]: what the tool and the worker that lowers bitcode say to each other;
 //! - [`channel`]: the file through which records pass, safe against a process that dies at any point.
 //!
 //! Architecture invariant: no unsafe and no I/O here; `no_std` with `alloc`.
@@ -13,6 +14,7 @@
 extern crate alloc;
 
 pub mod channel;
+pub mod lowering;
 pub mod object;
 pub mod plan;
 pub mod record;

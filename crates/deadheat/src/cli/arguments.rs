@@ -68,6 +68,16 @@ Examples:
 
 Exit status: 0 the execution repeated exactly, 3 it did not.";
 
+const SCAN_EXAMPLES: &str = "\
+Examples:
+
+  deadheat scan ./server                          built with deadheat cc or deadheat build
+  deadheat scan ./server libplugin.so             with a library that it loads
+  deadheat scan --compile-commands build/compile_commands.json
+  deadheat scan module.bc                         bitcode of clang 22 or rustc
+
+Exit status: 0 done, 2 wrong usage, 3 nothing could be read.";
+
 /// Finds, proves, explains and replays concurrency bugs in C and C++ programs.
 #[derive(Debug, Parser)]
 #[command(name = "deadheat", version, after_help = EXAMPLES, max_term_width = 100)]
@@ -95,6 +105,9 @@ pub enum Command {
     /// Print what the store knows
     #[command(after_help = REPORT_EXAMPLES)]
     Report(Report),
+    /// Analyse a program's bitcode, without running it
+    #[command(after_help = SCAN_EXAMPLES)]
+    Scan(Scan),
     /// Say what on this machine is missing and how to get it
     Doctor,
     /// Compile C: takes clang's command line
@@ -200,6 +213,29 @@ pub struct Report {
     pub store: PathBuf,
     #[command(flatten)]
     pub output: Output,
+}
+
+/// Arguments of `scan`.
+#[derive(Debug, Args)]
+pub struct Scan {
+    /// Programs, shared objects, archives, object and bitcode files, directories of these
+    #[arg(value_name = "FILE")]
+    pub inputs: Vec<PathBuf>,
+    /// Compile what a compile database lists, for its bitcode
+    #[arg(long, value_name = "FILE")]
+    pub compile_commands: Vec<PathBuf>,
+    /// Modules read at the same time; as many as there are cores if not given
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Directory of modules read before; .deadheat/modules if not given
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Read everything again and keep nothing
+    #[arg(long)]
+    pub no_cache: bool,
+    /// Print the intermediate representation and analyse nothing
+    #[arg(long)]
+    pub print_ir: bool,
 }
 
 /// How the program is run.

@@ -9,6 +9,7 @@ mod hunting;
 mod output;
 mod replay;
 mod report;
+mod scan;
 mod stdin;
 
 use crate::driver;
@@ -31,6 +32,7 @@ pub fn main() -> ExitCode {
         Command::Confirm(confirm) => hunting::confirm(confirm),
         Command::Replay(replay) => replay::replay(replay),
         Command::Report(report) => report::report(report),
+        Command::Scan(scan) => scan::scan(scan),
         Command::Doctor => doctor::doctor(),
         Command::Cc { arguments } => driver::compile(driver::Language::C, &arguments),
         Command::Cxx { arguments } => driver::compile(driver::Language::Cxx, &arguments),
