@@ -8,8 +8,9 @@ use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Case, Run};
 use deadheat_model::{Evidence, FindingKind, LockMode, ObjectKind, ThreadId, Verdict, WaitReason};
 use deadheat_report::finding::{Access, Finding, Frame, Lock, Object, Order, Place, Thread, Waiting, value};
+use deadheat_report::symbol::{Registers, Variable};
 use deadheat_report::{Symboliser, words};
-use deadheat_wire::record::{self, Held, Meeting, Memory, Notice, Witness};
+use deadheat_wire::record::{self, Held, Meeting, Memory, Notice, StackFrame, Witness};
 use std::collections::HashMap;
 use std::path::PathBuf;
 
@@ -219,6 +220,8 @@ impl Described<'_> {
         while frames.last().is_some_and(unknown) {
             frames.pop();
         }
+        // Libraries without sites have no names here.
+        frames.retain(|f| !f.file.is_empty() || !f.function.starts_with("0x"));
         frames
     }
 
@@ -284,22 +287,17 @@ impl Described<'_> {
         object
     }
 
-    /// The local variable at an address. A frame's own code address is its callee's return address, so
-    /// both that and the frame's own entry are tried.
-    fn local(&mut self, address: u64, frames: &[(u64, u64)]) -> Option<deadheat_report::symbol::Variable> {
-        let mut before = None;
-        for (pointer, code) in frames {
-            let candidates: Vec<u64> = before
-                .into_iter()
-                .chain([*code])
-                .map(|a: u64| a.wrapping_sub(1))
-                .collect();
-            if let Some(found) = self.symbols.local(address, *pointer, &candidates) {
-                return Some(found);
-            }
-            before = Some(*code);
-        }
-        None
+    /// The local variable at an address, in one of these frames.
+    fn local(&mut self, address: u64, frames: &[StackFrame]) -> Option<Variable> {
+        frames.iter().find_map(|f| {
+            let registers = Registers {
+                // Return addresses name the call before them.
+                pc: f.pc.wrapping_sub(1),
+                frame: f.frame,
+                stack: f.stack,
+            };
+            self.symbols.local(address, registers)
+        })
     }
 
     /// Where a run's end came from, if it was seen.

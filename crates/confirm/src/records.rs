@@ -1,10 +1,10 @@
 //! The records of one run, sorted by kind.
 
-use deadheat_model::ThreadId;
+use deadheat_model::{ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    Deadlock, Ended, Granules, Hang, Meeting, Module, Notice, Pair, Record, Started, ThreadCreated, Unordered,
+    Deadlock, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, ThreadCreated, Unordered,
 };
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -34,6 +34,8 @@ pub struct Records {
     pub switches: Vec<Switch>,
     /// Where a replay could not be followed.
     pub diverged: Option<(u64, ThreadId)>,
+    /// Words that turned out to be hand-made locks.
+    pub lock_words: Vec<u64>,
     /// What the user should know.
     pub notices: Vec<Notice>,
     /// How the program's own process ended, if that was seen.
@@ -69,6 +71,7 @@ impl Records {
         records.into_iter().for_each(|r| sorted.add(r));
         // Each is written when both its accesses are made, which is not the order of the meetings.
         sorted.meetings.sort_by_key(|m| m.number);
+        sorted.forget_false_locks();
         Ok(sorted)
     }
 
@@ -103,6 +106,7 @@ impl Records {
             Record::Diverged { step, wanted } => {
                 self.diverged.get_or_insert((step, wanted));
             }
+            Record::LockWords(words) => self.lock_words.extend(words),
             Record::Notice(n) => {
                 if !self.notices.contains(&n) {
                     self.notices.push(n);
@@ -114,6 +118,21 @@ impl Records {
                     self.ended = Some(e);
                 }
             }
+        }
+    }
+
+    /// A word is held as a lock from its first taking, but whether it is one shows only later, if at all.
+    fn forget_false_locks(&mut self) {
+        let words = &self.lock_words;
+        let is_lock = |held: &Held| held.kind != ObjectKind::LockWord || words.contains(&held.object.address);
+        let pairs = self.pairs.iter_mut().flat_map(|p| [&mut p.first, &mut p.second]);
+        let meetings = self
+            .meetings
+            .iter_mut()
+            .flat_map(|m| [&mut m.arriving, &mut m.postponed]);
+        let unordered = self.unordered.iter_mut().flat_map(|u| [&mut u.first, &mut u.second]);
+        for witness in pairs.chain(meetings).chain(unordered) {
+            witness.held.retain(is_lock);
         }
     }
 

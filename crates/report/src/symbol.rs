@@ -32,6 +32,17 @@ pub struct Symboliser {
     frames: HashMap<(u64, bool), Vec<Frame>>,
 }
 
+/// Registers by which a function's variables are found.
+#[derive(Clone, Copy, Debug)]
+pub struct Registers {
+    /// A code address of the function: that of the instruction that it is at.
+    pub pc: u64,
+    /// `rbp`.
+    pub frame: u64,
+    /// `rsp`; 0 if unknown.
+    pub stack: u64,
+}
+
 /// A variable that holds an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
@@ -112,14 +123,15 @@ impl Symboliser {
             .and_then(|m| m.variables().thread_local_at(offset))
     }
 
-    /// The local variable at an address in a frame: the code addresses are candidates for where the
-    /// frame's function stood.
-    pub fn local(&mut self, address: u64, frame_pointer: u64, code: &[u64]) -> Option<Variable> {
+    /// The local variable at an address in a frame of the code at `registers.pc`.
+    pub fn local(&mut self, address: u64, registers: Registers) -> Option<Variable> {
         self.modules.iter_mut().find_map(|m| {
-            let bias = m.bias;
-            let variables = m.variables();
-            code.iter()
-                .find_map(|pc| variables.local_at(address, frame_pointer, pc.wrapping_sub(bias)))
+            let pc = registers.pc.wrapping_sub(m.bias);
+            if m.extent.contains(&pc) {
+                m.variables().local_at(address, Registers { pc, ..registers })
+            } else {
+                None
+            }
         })
     }
 }

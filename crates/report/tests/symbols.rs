@@ -1,6 +1,7 @@
 //! Symbols of a small program, compiled here with clang.
 
 use deadheat_report::Symboliser;
+use deadheat_report::symbol::Registers;
 use object::{Object, ObjectSymbol};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -85,8 +86,13 @@ fn functions_lines_and_locals_have_names() {
     assert!(frames[0].file.ends_with("a.c"), "{frames:?}");
     // The array lies below the frame pointer; each of its elements must be found at one address.
     let pointer = 0x7fff_0000_1000;
+    let at = |pc| Registers {
+        pc,
+        frame: pointer,
+        stack: 0,
+    };
     let found: Vec<String> = (1..16)
-        .filter_map(|n| symbols.local(pointer - 4 * n, pointer, &[deposit + 8]))
+        .filter_map(|n| symbols.local(pointer - 4 * n, at(deposit + 8)))
         .map(|v| v.name)
         .filter(|n| n.starts_with("kept"))
         .collect();

@@ -4,6 +4,8 @@
 //! ([`crate::thunks`]) when they differ; ranges come here straight, by ordinary calls.
 
 use crate::held::Held;
+use crate::intercept::frame;
+use crate::thread::Frame;
 use crate::{granules, heap, range, statements, targets, token};
 use alloc::vec::Vec;
 
@@ -82,14 +84,28 @@ pub unsafe extern "C" fn slow(address: u64, desc: u64, kind: u32, frame: u64) {
     let (len, write) = (u64::from(kind >> 1), kind & 1 != 0);
     match CHECK.get().purpose {
         Use::Granules => granules::access(address, len, write, desc),
-        Use::Statements => statements::check(address, len, desc, frame),
+        Use::Statements => statements::check(address, len, desc, detecting_frame(frame)),
         Use::Nothing => {}
     }
 }
 
+/// The detecting body's frame behind the thunk that called the function this is inlined into: the thunk's frame
+/// holds the return address.
+#[inline(always)]
+fn detecting_frame(frame: u64) -> Frame {
+    let thunk = crate::stack::callers_frame();
+    Frame {
+        // SAFETY: a thunk makes a frame of its own, and the runtime is compiled with frame pointers.
+        pc: unsafe { *((thunk + 8) as *const u64) },
+        frame,
+        stack: thunk + 16,
+    }
+}
+
 /// A loop of a detecting body went round often without a scheduling point.
-pub unsafe extern "C" fn back_edge(_desc: u64, _: u64, _: u32, _frame: u64) {
+pub unsafe extern "C" fn back_edge(_desc: u64, _: u64, _: u32, frame: u64) {
     if token::running() {
+        targets::note_frame(detecting_frame(frame));
         targets::back_edge();
     }
 }
@@ -99,7 +115,7 @@ pub unsafe extern "C" fn back_edge(_desc: u64, _: u64, _: u32, _frame: u64) {
 unsafe extern "C" fn dh_range_r(address: u64, len: i64, desc: u64) {
     match purpose() {
         Use::Granules => range::granules::<false>(address, len, desc),
-        Use::Statements => statements::check(address, len.max(0) as u64, desc, crate::stack::callers_frame()),
+        Use::Statements => statements::check(address, len.max(0) as u64, desc, frame!()),
         Use::Nothing => {}
     }
 }
@@ -109,7 +125,7 @@ unsafe extern "C" fn dh_range_r(address: u64, len: i64, desc: u64) {
 unsafe extern "C" fn dh_range_w(address: u64, len: i64, desc: u64) {
     match purpose() {
         Use::Granules => range::granules::<true>(address, len, desc),
-        Use::Statements => statements::check(address, len.max(0) as u64, desc, crate::stack::callers_frame()),
+        Use::Statements => statements::check(address, len.max(0) as u64, desc, frame!()),
         Use::Nothing => {}
     }
 }
@@ -128,7 +144,7 @@ unsafe extern "C" fn dh_free(block: u64, desc: u64) {
     let len = heap::usable(block);
     match purpose() {
         Use::Granules => range::granules::<true>(block, len as i64, desc),
-        Use::Statements => statements::check(block, len, desc, crate::stack::callers_frame()),
+        Use::Statements => statements::check(block, len, desc, frame!()),
         Use::Nothing => {}
     }
 }

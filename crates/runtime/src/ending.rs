@@ -121,23 +121,26 @@ fn set_handler(signal: i32, handler: usize, flags: i32) {
 extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, context: *const libc::ucontext_t) {
     let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
     // SAFETY: the kernel's arguments.
-    let (pc, frame, fault) = unsafe {
+    let (frame, fault) = unsafe {
         let registers = &(*context).uc_mcontext.gregs;
         let kernel_made = (*info).si_code > 0;
         let fault = (faults && kernel_made).then(|| (*info).si_addr() as u64);
         (
-            registers[libc::REG_RIP as usize] as u64,
-            registers[libc::REG_RBP as usize] as u64,
+            crate::thread::Frame {
+                pc: registers[libc::REG_RIP as usize] as u64,
+                frame: registers[libc::REG_RBP as usize] as u64,
+                stack: registers[libc::REG_RSP as usize] as u64,
+            },
             fault,
         )
     };
     if !ENDED.load(Relaxed) {
         // SAFETY: null or our own record.
-        let (id, low, high) = match unsafe { tls::thread().as_ref() } {
-            Some(t) => (t.id, t.stack.0, t.stack.1),
-            None => (ThreadId::MAIN, 0, 0),
+        let (id, bounds) = match unsafe { tls::thread().as_ref() } {
+            Some(t) => (t.id, t.stack),
+            None => (ThreadId::MAIN, (0, 0)),
         };
-        let at = (id, crate::stack::walk(pc, frame, low, high));
+        let at = (id, crate::stack::walk(frame, true, bounds));
         finish(EndKind::Signal(signal), Some(Place { at, fault }));
     }
     die(signal)

@@ -60,7 +60,7 @@ static HEAP: Held<Heap> = Held::new(Heap {
 pub fn allocated(thread: ThreadId, start: u64, size: u64) {
     // Where the thread left the program's code.
     let at = token::thread(thread).map_or(Frame::default(), |t| t.frame);
-    let stack = stacks::number(at.pc, at.frame, stack::bounds(at.frame));
+    let stack = stacks::number(at, false, stack::bounds(at.stack));
     HEAP.get().note(Entry {
         start,
         size,

@@ -9,7 +9,7 @@
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
 //! - [`site`], [`shadow`], [`check`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`], [`statements`], [`targets`],
-//!   [`meeting`], [`unordered`], [`spin`], [`heap`], [`stack`], [`memory`]: sites, detection, confirmation;
+//!   [`meeting`], [`unordered`], [`spin`], [`heap`], [`stack`], [`unwind`], [`memory`]: sites, detection, confirmation;
 //! - [`start`]: puts all this to work.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
@@ -62,4 +62,5 @@ mod tls;
 mod token;
 mod trail;
 mod unordered;
+mod unwind;
 mod wait;

@@ -97,7 +97,7 @@ pub fn witness(place: &Place) -> Witness {
     let bytes = place.access.bytes;
     Witness {
         access: place.access,
-        stack: stack::walk(place.nop, place.frame, place.bounds.0, place.bounds.1),
+        stack: stack::walk(place.frame, true, place.bounds),
         held: observe::held(place.access.thread),
         before: memory::peek(bytes.start, bytes.len),
     }

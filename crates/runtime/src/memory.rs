@@ -2,11 +2,12 @@
 
 use crate::held::Held;
 use crate::sys::sys;
+use crate::thread::Frame;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
 use deadheat_model::ThreadId;
-use deadheat_wire::record::Memory;
+use deadheat_wire::record::{Memory, StackFrame};
 
 /// Where a thread's stack and thread-local storage lie.
 #[derive(Clone, Debug, Default)]
@@ -92,16 +93,27 @@ pub fn of(address: u64) -> Memory {
     found.unwrap_or(Memory::Static)
 }
 
-/// The frames of a thread that enclose an address of its stack, innermost first.
-fn enclosing(thread: ThreadId, area: &Area, address: u64) -> Vec<(u64, u64)> {
-    let mut frames = Vec::new();
-    let frame = crate::targets::frame_of(thread);
-    crate::stack::frames(frame, area.stack.start, area.stack.end, |frame, back| {
-        if frames.len() < 8 && frame + 16 > address {
-            frames.push((frame, back));
+/// The frame of a thread that holds an address of its stack, and the one below it, whose arguments may lie there.
+fn enclosing(thread: ThreadId, area: &Area, address: u64) -> Vec<StackFrame> {
+    let of = |frame: Frame| StackFrame {
+        pc: frame.pc,
+        frame: frame.frame,
+        stack: frame.stack,
+    };
+    let (mut below, mut last, mut found) = (None, None::<Frame>, Vec::new());
+    let at = crate::targets::frame_of(thread);
+    crate::stack::frames(at, false, (area.stack.start, area.stack.end), |frame| {
+        // A frame ends where its caller's stack pointer stands.
+        if let Some(inner) = last
+            && found.is_empty()
+            && frame.stack > address
+        {
+            found.extend([of(inner)].into_iter().chain(below));
         }
+        below = last.map(of);
+        last = Some(frame);
     });
-    frames
+    found
 }
 
 /// Bytes of static thread-local storage of all loaded modules.

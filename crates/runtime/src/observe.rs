@@ -123,6 +123,7 @@ pub fn finish() {
         }
     }
     if let Some(clocks) = clocks() {
+        crate::report::write(&Record::LockWords(clocks.lock_words()));
         let count = clocks.atomics_cut() + clocks.contexts().cut;
         if count > 0 {
             crate::report::write(&Record::Notice(Notice::Cut {

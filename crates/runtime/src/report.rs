@@ -103,7 +103,12 @@ pub fn write(record: &Record) {
     let frame = channel::frame(record);
     let last = matches!(
         record,
-        Record::Ended(_) | Record::Deadlock(_) | Record::Hang(_) | Record::Granules(_) | Record::Notice(_)
+        Record::Ended(_)
+            | Record::Deadlock(_)
+            | Record::Hang(_)
+            | Record::Granules(_)
+            | Record::Notice(_)
+            | Record::LockWords(_)
     );
     lock();
     let committed = word64(COMMITTED_AT).load(Acquire) as usize;

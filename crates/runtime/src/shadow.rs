@@ -9,7 +9,6 @@
 //! The GS base needs FSGSBASE. Only two ranges of addresses have a shadow: position-independent executables with their heap, and
 //! mappings with stacks. Everything is reserved without commitment and stays out of core dumps.
 
-use crate::held::Held;
 use crate::sys::sys;
 use core::arch::asm;
 use core::ops::Range;

@@ -1,12 +1,16 @@
-//! Call stacks by frame pointers.
+//! Call stacks, by unwind tables and frame pointers ([`unwind`]).
 //!
-//! Everything that the drivers compile keeps frame pointers, so a stack is a chain of (caller's frame,
-//! return address). The chain is followed upwards only, within the thread's stack, so a frame of foreign
-//! code that used `rbp` for something else ends the walk and cannot make it fault.
+//! A stack is followed upwards only, within the thread's stack, so that no wrong table and no frame of code that
+//! uses the frame pointer for something else can make the walk fault or go round.
+//!
+//! [`unwind`]: crate::unwind
 
 use crate::held::Held;
+use crate::thread::Frame;
+use crate::unwind;
 use alloc::vec::Vec;
 use core::arch::asm;
+use core::mem::MaybeUninit;
 use deadheat_wire::record::Stack;
 
 /// Most frames of a stack.
@@ -22,42 +26,35 @@ pub fn start() {
     *MAIN_END.get() = crate::memory::mapping(frame_pointer()).end;
 }
 
-/// The stack from a code address and a frame pointer: `pc` first, then the return addresses up the
-/// frame chain. Never faults: `low..high` bounds what may be read (a thread's stack; 0..0: unknown).
-pub fn walk(pc: u64, frame: u64, low: u64, high: u64) -> Stack {
+/// The code addresses of a stack: `at` first, whose code address is exact if it is no return address. Never
+/// faults: `bounds` is what may be read (a thread's stack; 0..0: unknown).
+pub fn walk(at: Frame, exact: bool, bounds: (u64, u64)) -> Stack {
     let mut stack = Vec::with_capacity(16);
-    stack.push(pc);
-    frames(frame, low, high, |_, back| stack.push(back));
+    frames(at, exact, bounds, |frame| stack.push(frame.pc));
     stack
 }
 
-/// Calls `visit` with (frame pointer, return address) for each frame from the innermost on.
-pub fn frames(mut frame: u64, low: u64, high: u64, mut visit: impl FnMut(u64, u64)) {
-    let mut low = low.max(1);
-    for _ in 0..DEPTH {
-        if frame & 7 != 0 || frame < low || frame.saturating_add(16) > high {
+/// Calls `visit` with each frame from `at` on.
+pub fn frames(mut at: Frame, mut exact: bool, bounds: (u64, u64), mut visit: impl FnMut(Frame)) {
+    visit(at);
+    for _ in 1..DEPTH {
+        let Some(up) = unwind::up(at, exact, bounds) else {
             return;
-        }
-        // SAFETY: both words lie within the stack.
-        let (up, back) = unsafe { ((frame as *const u64).read(), (frame as *const u64).add(1).read()) };
-        if back < 4096 {
-            return;
-        }
-        visit(frame, back);
-        low = frame + 16;
-        frame = up;
+        };
+        visit(up);
+        (at, exact) = (up, false);
     }
 }
 
-/// What may be read of the calling thread's stack from this frame up.
-pub fn bounds(frame: u64) -> (u64, u64) {
+/// What may be read of the calling thread's stack from this address up.
+pub fn bounds(from: u64) -> (u64, u64) {
     let pointer = thread_pointer();
     let main = *MAIN_END.get();
     // glibc puts a thread's control block at the top of its stack; the main thread's lies elsewhere.
-    if frame < pointer && pointer - frame < LARGEST && !(frame < main && main < pointer) {
-        (frame, pointer)
-    } else if frame < main && main - frame < LARGEST {
-        (frame, main)
+    if from < pointer && pointer - from < LARGEST && !(from < main && main < pointer) {
+        (from, pointer)
+    } else if from < main && main - from < LARGEST {
+        (from, main)
     } else {
         (0, 0)
     }
@@ -72,11 +69,18 @@ pub fn thread_pointer() -> u64 {
 }
 
 /// The frame pointer.
+///
+/// The prologue that sets it up may be put off until the frame is needed, behind a first test of the arguments,
+/// say; a slot of the frame in use makes it needed here.
 #[inline(always)]
 pub fn frame_pointer() -> u64 {
+    let slot = MaybeUninit::<u64>::uninit();
     let frame;
     // SAFETY: reads a register.
-    unsafe { asm!("mov {}, rbp", out(reg) frame, options(nostack, nomem, preserves_flags)) };
+    unsafe {
+        asm!("/* {} */", "mov {}, rbp", in(reg) slot.as_ptr(), lateout(reg) frame,
+             options(nostack, nomem, preserves_flags));
+    }
     frame
 }
 

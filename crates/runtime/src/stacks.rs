@@ -1,7 +1,7 @@
 //! Interned call stacks: a moment keeps a number.
 
 use crate::held::Held;
-use crate::thread::FixedState;
+use crate::thread::{FixedState, Frame};
 use alloc::vec::Vec;
 use deadheat_wire::record::Stack;
 use hashbrown::HashMap;
@@ -19,14 +19,13 @@ static STACKS: Held<Stacks> = Held::new(Stacks {
     numbers: HashMap::with_hasher(FixedState),
 });
 
-/// The number of the stack from a code address and a frame pointer, both within the bounds.
-pub fn number(pc: u64, frame: u64, (low, high): (u64, u64)) -> u32 {
+/// The number of the stack from a frame on; see [`crate::stack::walk`].
+pub fn number(at: Frame, exact: bool, bounds: (u64, u64)) -> u32 {
     let mut frames = [0; DEPTH];
-    frames[0] = pc;
-    let mut depth = 1;
-    crate::stack::frames(frame, low, high, |_, back| {
+    let mut depth = 0;
+    crate::stack::frames(at, exact, bounds, |frame| {
         if depth < DEPTH {
-            frames[depth] = back;
+            frames[depth] = frame.pc;
             depth += 1;
         }
     });

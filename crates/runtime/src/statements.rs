@@ -8,7 +8,8 @@
 use crate::held::Held;
 use crate::shadow::{self, HAS_SETS, cell, side};
 use crate::site::{self, Site};
-use crate::{heap, memory, observe, range, stack, stacks, token};
+use crate::thread::Frame;
+use crate::{heap, memory, observe, range, stack, stacks, targets, token};
 use alloc::vec::Vec;
 use deadheat_detect::{AccessFlags, AtomicEvent, Lockset, News, Side, Statements};
 use deadheat_model::{Access, ByteRange, SiteId, SiteKind, ThreadId};
@@ -88,7 +89,7 @@ fn decode(run: &mut Run, desc: u64) -> Option<Site> {
 }
 
 /// A detecting body's check of bytes some of which lie in a flagged granule.
-pub fn check(address: u64, len: u64, desc: u64, frame: u64) {
+pub fn check(address: u64, len: u64, desc: u64, frame: Frame) {
     if !token::running() || shadow::covered(address, len).is_empty() {
         return;
     }
@@ -122,7 +123,7 @@ pub fn mask(bytes: ByteRange, granule: u64) -> u8 {
     }
 }
 
-fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: ByteRange, frame: u64) {
+fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: ByteRange, frame: Frame) {
     let Some(clocks) = observe::clocks() else { return };
     let thread = token::current();
     let context = clocks.context(thread, false);
@@ -160,7 +161,7 @@ pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) 
         start: event.address,
         len: event.size.into(),
     };
-    let frame = token::thread(thread).map_or(0, |t| t.frame.frame);
+    let frame = token::thread(thread).map_or(Frame::default(), |t| t.frame);
     for (granule, mask) in event.parts() {
         // SAFETY: read only where there is a shadow.
         if !shadow::covered(granule, 8).is_empty() && unsafe { *cell(granule) } != 0 {
@@ -178,7 +179,7 @@ fn note(
     granule: u64,
     mask: u8,
     bytes: ByteRange,
-    frame: u64,
+    frame: Frame,
 ) {
     let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else {
         return;
@@ -187,17 +188,24 @@ fn note(
     let moment = || {
         let mut before = [0; 16];
         let known = bytes.len.min(16) as u8;
+        let at = Frame {
+            pc: site::nop_of(statement.id),
+            ..frame
+        };
         // SAFETY: the bytes have a shadow and the program's own instruction accesses them next.
         unsafe { core::ptr::copy_nonoverlapping(bytes.start as *const u8, before.as_mut_ptr(), known.into()) };
         Moment {
             kind: statement.kind,
             bytes,
-            stack: stacks::number(site::nop_of(statement.id), frame, stack::bounds(frame)),
+            stack: stacks::number(at, true, stack::bounds(frame.frame)),
             before,
             known,
         }
     };
     let news = detector.record(clocks, thread, number, granule, mask, statement.flags, context, moment);
+    if !news.is_empty() {
+        targets::note_frame(frame);
+    }
     for &News { pair, .. } in news {
         let low = granule + u64::from(mask.trailing_zeros());
         if run.memories.len() <= pair {

@@ -52,7 +52,7 @@ fn waiting() -> Vec<Waiting> {
 
 /// The stack of a thread where it left the program's code.
 pub fn stack(t: &Thread) -> Vec<u64> {
-    crate::stack::walk(t.frame.pc, t.frame.frame, t.stack.0, t.stack.1)
+    crate::stack::walk(t.frame, false, t.stack)
 }
 
 /// The locks that a thread holds.

@@ -11,6 +11,7 @@
 use crate::held::Held;
 use crate::site::{self, Site};
 use crate::spin::Spin;
+use crate::thread::Frame;
 use crate::{meeting, observe, tls, token, unordered};
 use alloc::vec::Vec;
 use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
@@ -21,10 +22,8 @@ use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
 pub struct Place {
     /// What it does there.
     pub access: Access,
-    /// Address of the site.
-    pub nop: u64,
-    /// Its frame pointer.
-    pub frame: u64,
+    /// The site's frame; its code address is the site's own.
+    pub frame: Frame,
     /// What may be read of its stack.
     pub bounds: (u64, u64),
 }
@@ -66,8 +65,8 @@ pub fn place(thread: ThreadId) -> Option<Place> {
 }
 
 /// The innermost frame that is known of a thread's code.
-pub fn frame_of(thread: ThreadId) -> u64 {
-    token::thread(thread).map_or(0, |t| t.frame.frame)
+pub fn frame_of(thread: ThreadId) -> Frame {
+    token::thread(thread).map_or(Frame::default(), |t| t.frame)
 }
 
 /// Two threads at target sites met: called by the scheduler before either goes on.
@@ -76,14 +75,17 @@ pub fn met(met: &deadheat_schedule::Met, step: u64) {
 }
 
 /// The running thread comes to a site that is switched on.
-pub fn at_site(site: &Site, address: u64, len: u64, frame: u64) {
+pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
     if !token::running() {
         return;
     }
     let thread = token::current();
     meeting::event(thread);
     match site.kind {
-        SiteKind::BackEdge => back_edge(),
+        SiteKind::BackEdge => {
+            note_frame(frame);
+            back_edge();
+        }
         SiteKind::CompareExchangeResult => exchanged(thread, address & 1 != 0),
         SiteKind::Fence => observe::fence(thread, site.order),
         kind if kind.is_access() => {
@@ -91,7 +93,7 @@ pub fn at_site(site: &Site, address: u64, len: u64, frame: u64) {
             if len == 0 {
                 return;
             }
-            note_frame(site.nop, frame);
+            note_frame(frame);
             if site.target {
                 target(thread, site, address, len, frame);
             } else if kind.is_atomic() {
@@ -118,16 +120,16 @@ pub fn string_len(address: u64) -> u64 {
     unsafe { core::ffi::CStr::from_ptr(address as *const _).to_bytes_with_nul().len() as u64 }
 }
 
-/// Tells the scheduler where the thread leaves the program's code.
-fn note_frame(pc: u64, frame: u64) {
+/// Notes where the thread leaves the program's code.
+pub fn note_frame(frame: Frame) {
     let thread = tls::thread();
     if !thread.is_null() {
         // SAFETY: the running thread's own record.
-        unsafe { (*thread).frame = crate::thread::Frame { pc, frame } };
+        unsafe { (*thread).frame = frame };
     }
 }
 
-fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: u64) {
+fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: Frame) {
     let access = Access {
         thread,
         site: site.id,
@@ -137,9 +139,8 @@ fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: u64) {
     TARGETS.get().hits += 1;
     let place = Place {
         access,
-        nop: site.nop,
         frame,
-        bounds: crate::stack::bounds(frame),
+        bounds: crate::stack::bounds(frame.stack),
     };
     state(thread).place = Some(place);
     if site.kind.is_atomic()
@@ -238,6 +239,7 @@ unsafe extern "C" fn dh_atomic(address: u64, desc: u64) {
         return;
     }
     if let Some(site) = site::of_desc(desc) {
+        note_frame(crate::intercept::frame!());
         let thread = token::current();
         atomic(thread, &site, address, u64::from(site.size));
     }

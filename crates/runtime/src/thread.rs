@@ -18,13 +18,15 @@ pub const NEVER: u64 = u64::MAX;
 /// Start routine of a thread.
 pub type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
 
-/// Where a thread left the program's code: a return address and the frame pointer it returns to.
-#[derive(Clone, Copy, Default)]
+/// A place on a stack, such as where a thread left the program's code.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Frame {
-    /// Return address into the program.
+    /// Code address, mostly a return address.
     pub pc: u64,
-    /// Caller's frame pointer.
+    /// The frame pointer there.
     pub frame: u64,
+    /// The stack pointer there; 0 if unknown.
+    pub stack: u64,
 }
 
 /// A thread.

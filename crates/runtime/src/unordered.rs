@@ -103,7 +103,7 @@ fn moment(place: &Place, access: Access, lockset: Lockset) -> Moment {
     }
     Moment {
         access,
-        stack: stacks::number(place.nop, place.frame, place.bounds),
+        stack: stacks::number(place.frame, true, place.bounds),
         lockset,
         before,
         known,

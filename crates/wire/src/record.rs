@@ -39,6 +39,9 @@ pub enum Record {
     Notice(Notice),
     /// The run ended (last record of each process that ended in a way that could be seen).
     Ended(Ended),
+    /// Words that turned out to be hand-made locks, ascending: of the lock words that records say are held, the
+    /// others are none.
+    LockWords(Vec<u64>),
 }
 
 /// First record of a process.
@@ -141,8 +144,8 @@ pub enum Memory {
     Stack {
         /// Whose.
         thread: ThreadId,
-        /// Frame pointer and return address of the frames that enclose the address, innermost first.
-        frames: Vec<(u64, u64)>,
+        /// The frame that holds the address, then the one that it called, whose arguments may lie there.
+        frames: Vec<StackFrame>,
     },
     /// A thread's static thread-local storage.
     ThreadLocal {
@@ -153,6 +156,17 @@ pub enum Memory {
     },
     /// Static data or unknown: the tool looks the address up in the modules.
     Static,
+}
+
+/// A frame of a stack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StackFrame {
+    /// Code address: a return address, or the address right behind a site's start.
+    pub pc: u64,
+    /// The frame pointer there.
+    pub frame: u64,
+    /// The stack pointer there; 0 if unknown.
+    pub stack: u64,
 }
 
 /// A suspicious pair of statements.

@@ -6,7 +6,7 @@ use crate::real::real;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, wait};
 use crate::wait::Wait;
-use crate::{images, observe, report, site, start};
+use crate::{images, observe, report, site, start, unwind};
 use alloc::format;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -54,6 +54,7 @@ fn rescan() {
     let images = images::loaded();
     start::self_check(&images);
     site::attach_all();
+    unwind::modules_changed();
     let opaque = start::opaque(&images);
     if !opaque.is_empty() {
         let names = opaque.join(", ");
@@ -70,6 +71,7 @@ fn unloaded(before: Vec<Range<u64>>) {
     let now = images::extents();
     let gone: Vec<Range<u64>> = before.into_iter().filter(|range| !now.contains(range)).collect();
     site::detach(&gone);
+    unwind::modules_changed();
     for range in gone {
         observe::unmapped(range.start, range.end - range.start);
     }

@@ -68,28 +68,24 @@ macro_rules! interpose {
 }
 pub(crate) use interpose;
 
-/// Where the function that expands this was called from. Needs frame pointers; without them it gives nothing.
+/// Where the function that expands this was called from.
 macro_rules! frame {
-    () => {{
-        let (base, top): (u64, u64);
-        // SAFETY: reads two registers.
-        unsafe { core::arch::asm!("mov {}, rbp", "mov {}, rsp", out(reg) base, out(reg) top, options(nomem, nostack, preserves_flags)) };
-        $crate::intercept::frame_at(base, top)
-    }};
+    () => {
+        $crate::intercept::frame_at($crate::stack::frame_pointer())
+    };
 }
 pub(crate) use frame;
 
-/// The caller's frame, given the frame pointer and stack pointer of the callee.
+/// The caller's frame, given the frame pointer of the callee.
 #[inline(always)]
-pub fn frame_at(base: u64, top: u64) -> Frame {
-    if base & 7 != 0 || base.wrapping_sub(top) > 1 << 14 {
-        return Frame::default();
-    }
-    // SAFETY: the saved frame pointer and return address of a frame on our own stack.
+pub fn frame_at(base: u64) -> Frame {
+    // SAFETY: the saved frame pointer and return address of a frame on our own stack; the runtime is compiled
+    // with frame pointers.
     unsafe {
         Frame {
             frame: *(base as *const u64),
             pc: *((base + 8) as *const u64),
+            stack: base + 16,
         }
     }
 }

@@ -3,7 +3,8 @@
 //! A stub calls `dh_site_entry` with address, length and site in `rdi`, `rsi`, `rdx` (saved by the
 //! stub). It saves every other register that a call may change, the SSE registers included: the
 //! runtime is compiled for baseline x86-64 and calls nothing of libc from here, so the upper halves of
-//! vector registers stay as they are. The frame pointer is the program's, which gives the stack.
+//! vector registers stay as they are. The frame pointer is the program's, and its stack pointer lies 224 bytes
+//! above the last register saved: the stub's share and the red zone, our return address, eight words.
 //!
 //! Its unwind information leads a debugger straight to the watched function, as the stub has none: the
 //! canonical frame address is the program's stack pointer at the site, which lies above what the stub
@@ -11,6 +12,7 @@
 //! debuggers look at the byte before a return address.
 
 use super::Site;
+use crate::thread::Frame;
 use core::arch::global_asm;
 use core::mem::offset_of;
 
@@ -55,6 +57,7 @@ global_asm!(
     "mov rbx, rsp",
     ".cfi_def_cfa_register rbx",
     "mov rcx, rbp",
+    "lea r8, [rsp + 224]",
     "sub rsp, 256",
     "and rsp, -16",
     "movaps [rsp], xmm0",
@@ -125,8 +128,13 @@ pub fn entry() -> u64 {
 ///
 /// # Safety
 /// `site` points to a [`Site`] that lives as long as the process; called by `dh_site_entry` only.
-unsafe extern "C" fn dispatch(address: u64, len: u64, site: *const Site, frame: u64) {
+unsafe extern "C" fn dispatch(address: u64, len: u64, site: *const Site, frame: u64, stack: u64) {
     // SAFETY: stubs are made with the address of a leaked `Site`.
     let site = unsafe { &*site };
-    crate::targets::at_site(site, address, len, frame);
+    let at = Frame {
+        pc: site.nop,
+        frame,
+        stack,
+    };
+    crate::targets::at_site(site, address, len, at);
 }
