@@ -3,16 +3,24 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Compression.h"
 #include <cstring>
 
 using namespace llvm;
+
+// An option, so that the command line alone says what the object holds; the plugin is loaded with `-Xclang -load` too
+// where it is given, since options are read before pass plugins are.
+static cl::opt<bool> BitcodeOnly("deadheat-bitcode-only", cl::Hidden,
+                                 cl::desc("keep the front end's bitcode and change nothing else"));
 
 namespace {
 // Both must run on optnone functions and at -O0: hence isRequired.
 struct KeepBitcode : PassInfoMixin<KeepBitcode> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
     dh_keep_bitcode(wrap(&M));
+    if (BitcodeOnly)
+      return PreservedAnalyses::all();
     // A load that the optimiser hoists above its condition is a race that the program does not have. This
     // attribute is how LLVM is told not to invent memory accesses; it is taken off again below.
     for (Function &F : M)
@@ -24,6 +32,10 @@ struct KeepBitcode : PassInfoMixin<KeepBitcode> {
 };
 struct Instrument : PassInfoMixin<Instrument> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (BitcodeOnly) {
+      dh_write_bitcode(wrap(&M));
+      return PreservedAnalyses::all();
+    }
     for (Function &F : M)
       F.removeFnAttr(Attribute::SanitizeThread);
     dh_instrument(wrap(&M));

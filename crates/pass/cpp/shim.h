@@ -8,6 +8,7 @@
 extern "C" {
 // Defined in Rust.
 void dh_keep_bitcode(LLVMModuleRef module);
+void dh_write_bitcode(LLVMModuleRef module);
 void dh_instrument(LLVMModuleRef module);
 
 // registration.cc

@@ -34,6 +34,15 @@ pub unsafe extern "C" fn dh_keep_bitcode(module: LLVMModuleRef) {
     kept.get_or_insert_default().insert(module as usize, piece);
 }
 
+/// Writes what was kept of the module into it, where that is all that is done to it.
+///
+/// # Safety
+/// `module` is a live module, owned by this thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dh_write_bitcode(module: LLVMModuleRef) {
+    write(module);
+}
+
 /// Writes what was kept of the module into it.
 pub fn write(module: LLVMModuleRef) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);

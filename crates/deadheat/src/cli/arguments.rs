@@ -124,7 +124,8 @@ pub enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
-    /// Run a build with deadheat's compilers in the place of the usual ones: build -- make -j4
+    /// Run a build with deadheat's compilers in the place of the usual ones: build -- make -j4.
+    /// With --bitcode-only first: only bitcode is kept, for scan; no sites, no runtime
     Build {
         /// The build command
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]

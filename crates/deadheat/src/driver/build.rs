@@ -14,12 +14,18 @@ use super::log::{self, Entry};
 
 /// Runs a build command and says what the drivers did in it. The exit status is the command's.
 pub fn build(command: &[OsString]) -> ExitCode {
+    let (only_bitcode, command) = match command.split_first() {
+        Some((first, rest)) if first == "--bitcode-only" => (true, rest),
+        _ => (false, command),
+    };
     let command = match command.split_first() {
         Some((first, rest)) if first == "--" => rest,
         _ => command,
     };
     let Some((program, arguments)) = command.split_first() else {
-        eprintln!("usage: deadheat build -- COMMAND [ARGUMENT…]     for example: deadheat build -- make -j4");
+        eprintln!(
+            "usage: deadheat build [--bitcode-only] -- COMMAND [ARGUMENT…]     for example: deadheat build -- make -j4"
+        );
         return ExitCode::from(2);
     };
     if let Err(error) = installation::clang().and_then(|_| Parts::find()) {
@@ -39,10 +45,13 @@ pub fn build(command: &[OsString]) -> ExitCode {
     if let Some(log) = &log {
         build.env(log::VARIABLE, log.path());
     }
+    if only_bitcode {
+        build.env(super::plan::BITCODE_ONLY, "1");
+    }
     match build.status() {
         Ok(status) => {
             if let Some(log) = &log {
-                summary(&log::read(log.path()), program)
+                summary(&log::read(log.path()), program, only_bitcode)
                     .iter()
                     .for_each(|line| eprintln!("deadheat build: {line}"));
             }
@@ -97,7 +106,7 @@ fn environment(parts: &Path) -> Vec<(&'static str, OsString)> {
 }
 
 /// What the drivers did, for a person.
-fn summary(entries: &[Entry], program: &OsStr) -> Vec<String> {
+fn summary(entries: &[Entry], program: &OsStr, only_bitcode: bool) -> Vec<String> {
     let watched: usize = entries.iter().map(|e| e.watched.len()).sum();
     let mut unwatched: Vec<&str> = entries.iter().flat_map(|e| &e.unwatched).map(String::as_str).collect();
     unwatched.dedup();
@@ -122,10 +131,13 @@ fn summary(entries: &[Entry], program: &OsStr) -> Vec<String> {
         ));
         return lines;
     }
-    lines.push(format!(
-        "{watched} source files compiled with sites, {} programs linked with the runtime",
-        programs.len()
-    ));
+    lines.push(match only_bitcode {
+        true => format!("{watched} source files compiled with their bitcode kept, without sites"),
+        false => format!(
+            "{watched} source files compiled with sites, {} programs linked with the runtime",
+            programs.len()
+        ),
+    });
     lines.extend(some("program", &programs));
     if !unwatched.is_empty() {
         lines.push(format!(
@@ -172,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_summary_tells_when_nothing_was_compiled() {
-        assert!(summary(&[], OsStr::new("make"))[0].starts_with("nothing was compiled"));
+        assert!(summary(&[], OsStr::new("make"), false)[0].starts_with("nothing was compiled"));
     }
 
     #[test]
@@ -183,7 +195,7 @@ mod tests {
             notes: vec!["-flto left out".into()],
             ..Entry::default()
         };
-        let lines = summary(&[entry.clone(), entry], OsStr::new("make"));
+        let lines = summary(&[entry.clone(), entry], OsStr::new("make"), false);
         assert!(lines[0].starts_with("4 source files"), "{lines:?}");
         assert!(lines.iter().any(|l| l == "  without sites: c.S"), "{lines:?}");
         assert!(lines.iter().any(|l| l == "-flto left out (2 times)"), "{lines:?}");

@@ -39,7 +39,13 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, Dri
     } else {
         Parts::under(&installation::directory())
     };
-    let plan = match plan::plan(&line, &parts, probe) {
+    let only_bitcode = std::env::var_os(plan::BITCODE_ONLY).is_some();
+    let planned = if only_bitcode {
+        Ok(plan::bitcode_only(&line, &parts, probe))
+    } else {
+        plan::plan(&line, &parts, probe)
+    };
+    let plan = match planned {
         Ok(plan) => plan,
         Err(error) => {
             if !probe {

@@ -81,6 +81,65 @@ pub fn plan(line: &CommandLine, parts: &Parts, probe: bool) -> Result<Plan, Driv
     Ok(plan)
 }
 
+/// The environment variable by which `deadheat build --bitcode-only` tells the drivers.
+pub const BITCODE_ONLY: &str = "DEADHEAT_BITCODE_ONLY";
+
+/// Decides what clang is to do where only bitcode is wanted: no sites, no runtime, the code as it would be without
+/// deadheat. Kernels and programs for other machines can be built so.
+pub fn bitcode_only(line: &CommandLine, parts: &Parts, probe: bool) -> Plan {
+    let mut plan = Plan {
+        ours: Vec::new(),
+        theirs: Vec::new(),
+        notes: Vec::new(),
+        warnings: Vec::new(),
+        links: None,
+        instruments: false,
+    };
+    if !line.has_work() || line.has("-cc1") || line.has("-cc1as") {
+        plan.theirs = words(line, |_| true);
+        return plan;
+    }
+    let notes = &mut plan.notes;
+    plan.theirs = words(line, |argument| {
+        let Some(option) = argument.option() else { return true };
+        let reason = if is_lto(option) {
+            "bitcode is kept per object"
+        } else if !probe && is_gcc_only(option) {
+            "only gcc knows it"
+        } else {
+            return true;
+        };
+        notes.push(format!("{option} left out: {reason}"));
+        false
+    });
+    let compiles = line.has_content(Content::Source) || line.has_content(Content::Ir);
+    if !compiles || line.stage < Stage::Assembly {
+        return plan;
+    }
+    if !probe {
+        plan.ours
+            .extend(GCC_ONLY_WARNS.iter().map(|name| format!("-Wno-error={name}").into()));
+    }
+    if debug_level(line).is_none() {
+        plan.ours.push("-g".into());
+    }
+    if line.has_content(Content::Foreign) || line.has("-emit-llvm") {
+        return plan;
+    }
+    // Options for the compiler proper are read after -load, and before pass plugins are loaded.
+    for word in ["-Xclang", "-load", "-Xclang"] {
+        plan.ours.push(word.into());
+    }
+    plan.ours.push(parts.pass.clone().into());
+    plan.ours
+        .extend(["-mllvm", "-deadheat-bitcode-only"].map(OsString::from));
+    let mut plugin = OsString::from("-fpass-plugin=");
+    plugin.push(&parts.pass);
+    plan.ours.push(plugin);
+    plan.instruments = true;
+    plan
+}
+
 /// Errors out on what cannot work, with the way out.
 fn refuse(line: &CommandLine) -> Result<(), DriverError> {
     let refused = |text: String| Err(DriverError::Refused(text));

@@ -162,12 +162,16 @@ impl<'a> Line<'a> {
         Ok(number)
     }
 
-    /// `+N` or `-N`, or 0 where neither follows.
+    /// `+N` or `-N` without a blank, or 0 where neither follows.
     pub fn moved(&mut self) -> Result<i64, ParseError> {
-        if self.take("+") || self.rest.starts_with('-') {
-            self.number()
-        } else {
-            Ok(0)
+        let digit = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
+        match self.rest.split_at_checked(1) {
+            Some(("+", rest)) if digit(rest) => {
+                self.advance(1);
+                self.number()
+            }
+            Some(("-", rest)) if digit(rest) => self.number(),
+            _ => Ok(0),
         }
     }
 
