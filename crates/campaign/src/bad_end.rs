@@ -6,7 +6,7 @@ use crate::hash::Fnv;
 use deadheat_confirm::candidate::BadRun;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_model::{Evidence, FindingKind, Harm, HarmKind, ObjectKind, Verdict, WaitReason};
-use deadheat_report::finding::Finding;
+use deadheat_report::finding::{Finding, Frame};
 use deadheat_wire::record::Waiting;
 
 /// The kind of a bad end. A crash or an abort is a crash, wherever it came from; a failed expectation
@@ -43,6 +43,35 @@ fn lost_wakeup(threads: &[Waiting]) -> bool {
     threads.iter().any(signalled) && !threads.iter().any(on_lock)
 }
 
+/// The threads of a deadlock that wait for one another, of all that wait; none where no ring is seen.
+fn ring(threads: &[Waiting]) -> Vec<usize> {
+    let next = |n: usize| threads.iter().position(|t| Some(t.thread) == threads[n].holder);
+    for first in 0..threads.len() {
+        let mut ring = vec![first];
+        while let Some(n) = ring.last().and_then(|n| next(*n)) {
+            if n == first {
+                return ring;
+            }
+            if ring.contains(&n) {
+                break;
+            }
+            ring.push(n);
+        }
+    }
+    Vec::new()
+}
+
+/// The names of the places where stacks stand, each once, in order: what a finding without accesses is named by.
+pub(crate) fn place_names<'a>(stacks: impl Iterator<Item = &'a Vec<Frame>>) -> Vec<String> {
+    let mut places: Vec<String> = stacks
+        .filter_map(|stack| stack.iter().find(|f| f.line > 0))
+        .map(|f| format!("{}:{}", f.function, f.place()))
+        .collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
 /// The finding of a bad run.
 pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     let kind = kind(bad);
@@ -60,15 +89,12 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     } else {
         described.end(&bad.shown.run)
     };
-    let mut places: Vec<String> = threads
+    let ring = ring(stuck.map_or(&[], Vec::as_slice));
+    let of_ring = threads
         .iter()
-        .map(|t| &t.stack)
-        .chain(ended_at.iter().map(|p| &p.stack))
-        .filter_map(|stack| stack.iter().find(|f| f.line > 0))
-        .map(|f| format!("{}:{}", f.function, f.place()))
-        .collect();
-    places.sort();
-    places.dedup();
+        .enumerate()
+        .filter(|(n, _)| ring.is_empty() || ring.contains(n));
+    let places = place_names(of_ring.map(|(_, t)| &t.stack).chain(ended_at.iter().map(|p| &p.stack)));
     let mut hash = Fnv::default();
     hash.text(&deadheat_report::schema::name(&kind));
     if places.is_empty() {
@@ -77,9 +103,11 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     places.iter().for_each(|p| {
         hash.text(p);
     });
+    let story = crate::story::of(names, &bad.shown);
     Finding {
         id: String::new(),
         kind,
+        story,
         verdict: Verdict::Harmful,
         evidence: Some(Evidence::Happened),
         accesses: Vec::new(),
@@ -87,7 +115,13 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         orders: Vec::new(),
         threads,
         ended_at,
-        harm: Some(bad.harm.clone()),
+        harm: Some(Harm {
+            detail: match kind {
+                FindingKind::LostWakeup => "every thread waits, and nobody is left to wake them".into(),
+                _ => bad.harm.detail.clone(),
+            },
+            ..bad.harm
+        }),
         tries: 0,
         hits: 0,
         replay: None,

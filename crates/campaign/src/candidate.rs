@@ -131,6 +131,7 @@ impl Candidate {
             second: b,
             atomics: true,
             unordered: true,
+            ..Targets::default()
         };
         Candidate {
             first,

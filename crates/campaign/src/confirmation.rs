@@ -42,7 +42,28 @@ fn round(
     stop: &(dyn Fn() -> bool + Sync),
     progress: &Progress,
 ) -> Result<(), RunError> {
-    let queue: Mutex<VecDeque<&mut Case>> = Mutex::new(cases.iter_mut().filter(|c| c.settled.is_none()).collect());
+    let todo = cases.iter_mut().filter(|c| c.settled.is_none()).collect();
+    in_parallel(todo, jobs, stop, &|case: &mut Case, halt: &dyn Fn() -> bool| {
+        let before = (case.shown.is_some(), case.harm.is_some());
+        let result = judge.advance(case, until, halt);
+        let (real, harmful) = (case.shown.is_some() && !before.0, case.harm.is_some() && !before.1);
+        progress.judged(real, harmful, case.settled.is_some());
+        progress.phase("confirming", judge.stage.runs());
+        result
+    })
+}
+
+/// Takes a case further, until the second argument says so.
+type Advance<'a, T> = dyn Fn(&mut T, &dyn Fn() -> bool) -> Result<(), RunError> + Sync + 'a;
+
+/// Works on all cases, several at a time, in their order; the first error stops the rest.
+pub(crate) fn in_parallel<T: Send>(
+    todo: VecDeque<&mut T>,
+    jobs: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+    advance: &Advance<'_, T>,
+) -> Result<(), RunError> {
+    let queue = Mutex::new(todo);
     let failed: Mutex<Option<RunError>> = Mutex::new(None);
     let take = || queue.lock().ok().and_then(|mut q| q.pop_front());
     let halt = || stop() || failed.lock().is_ok_and(|f| f.is_some());
@@ -51,12 +72,7 @@ fn round(
             if halt() {
                 return;
             }
-            let before = (case.shown.is_some(), case.harm.is_some());
-            let result = judge.advance(case, until, &halt);
-            let (real, harmful) = (case.shown.is_some() && !before.0, case.harm.is_some() && !before.1);
-            progress.judged(real, harmful, case.settled.is_some());
-            progress.phase("confirming", judge.stage.runs());
-            if let (Err(error), Ok(mut slot)) = (result, failed.lock()) {
+            if let (Err(error), Ok(mut slot)) = (advance(case, &halt), failed.lock()) {
                 slot.get_or_insert(error);
             }
         }

@@ -68,6 +68,7 @@ impl<'a> Names<'a> {
             orders: Vec::new(),
             threads: Vec::new(),
             ended_at: None,
+            story: None,
             harm: case.harm.clone(),
             tries: case.tries,
             hits: case.hits,
@@ -75,7 +76,10 @@ impl<'a> Names<'a> {
             fingerprint: candidate.fingerprint(),
         };
         match &case.shown {
-            Some(shown) => self.shown_race(candidate, shown, &mut finding),
+            Some(shown) => {
+                self.shown_race(candidate, shown, &mut finding);
+                finding.story = crate::story::of(self, shown);
+            }
             None => {
                 let pair = &candidate.pair;
                 let mut described = self.of(&candidate.context);
@@ -233,7 +237,7 @@ impl Described<'_> {
         }
     }
 
-    fn object_name(&mut self, address: u64) -> String {
+    pub(crate) fn object_name(&mut self, address: u64) -> String {
         match self.symbols.static_variable(address) {
             Some(variable) => format!("`{}`", variable.name),
             None => format!("at {address:#x}"),
@@ -337,7 +341,7 @@ impl Described<'_> {
 /// Frames below a program's own code that say nothing to its author.
 const RUNTIME_FRAMES: [&str; 5] = ["_start", "start_thread", "__libc_start_main", "clone", "clone3"];
 
-fn kind_of_object(kind: ObjectKind) -> &'static str {
+pub(crate) fn kind_of_object(kind: ObjectKind) -> &'static str {
     match kind {
         ObjectKind::Mutex => "mutex",
         ObjectKind::RwLock => "read-write lock",

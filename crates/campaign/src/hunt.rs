@@ -8,13 +8,17 @@ mod results;
 
 use crate::candidate::Candidate;
 use crate::confirmation;
-use crate::describe::unordered_proves;
+use crate::describe::{Names, unordered_proves};
 use crate::input::Input;
+use crate::minimisation;
 use crate::phase_one::PhaseOne;
 use crate::progress::Progress;
-use crate::store::{self, Store, StoreError, Tried};
-use deadheat_confirm::candidate::{BadRun, Rules};
+use crate::store::{self, Store, StoreError, Stored, Tried};
+use crate::waiting_cycle::{self, WaitingCycle};
+use deadheat_confirm::candidate::{BadRun, Rules, Settled};
+use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
+use deadheat_confirm::minimise::Minimiser;
 use deadheat_confirm::{Baseline, Case, Isolation, Program, ProgramError, RunError, Stage, StageError, StageOptions};
 use deadheat_report::Report;
 use std::path::PathBuf;
@@ -285,7 +289,7 @@ impl Work<'_> {
 
     fn go(mut self) -> Hunt {
         let mut phase = PhaseOne::default();
-        let candidates = match &self.options.extent {
+        let (candidates, cycles) = match &self.options.extent {
             Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
             _ => self.predict(&mut phase),
         };
@@ -298,17 +302,27 @@ impl Work<'_> {
         }
         self.progress.candidates(candidates.len());
         let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
-        let mut bad = Vec::new();
+        let mut rings: Vec<CycleCase> = cycles.iter().map(|c| self.cycle_case(c)).collect();
+        let mut bad: Vec<BadRun> = Vec::new();
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
+            self.confirm_cycles(&cycles, &mut rings);
             self.confirm(&candidates, &mut cases);
+            self.minimise(&mut cases, &mut rings, &mut bad);
         }
         self.progress.finish();
-        self.report(candidates, cases, bad, &phase)
+        let judged = results::Judged {
+            candidates,
+            cases,
+            cycles,
+            rings,
+            bad,
+        };
+        self.report(judged, &phase)
     }
 
     /// Phase 1.
-    fn predict(&mut self, phase: &mut PhaseOne) -> Vec<Candidate> {
+    fn predict(&mut self, phase: &mut PhaseOne) -> (Vec<Candidate>, Vec<WaitingCycle>) {
         let share = self
             .options
             .budget
@@ -334,10 +348,17 @@ impl Work<'_> {
         if phase.schedules == 0 && self.trouble.is_none() && !self.interrupted() {
             self.trouble = Some("the budget was used up before detection began; give more: --budget DURATION".into());
         }
-        std::mem::take(&mut phase.candidates).in_order()
+        let cycles = std::mem::take(&mut phase.cycles);
+        let (cycles, left_out) = cycles.in_order(&mut Names::new(&phase.sites));
+        if left_out > 0 {
+            phase.notices.push(format!(
+                "{left_out} predicted deadlocks were not tried: there are too many"
+            ));
+        }
+        (std::mem::take(&mut phase.candidates).in_order(), cycles)
     }
 
-    fn stored_candidates(&mut self, labels: &[String], phase: &mut PhaseOne) -> Vec<Candidate> {
+    fn stored_candidates(&mut self, labels: &[String], phase: &mut PhaseOne) -> (Vec<Candidate>, Vec<WaitingCycle>) {
         let stored = self
             .store
             .suspicions(self.input.program, self.input.hash())
@@ -346,19 +367,44 @@ impl Work<'_> {
             self.notices
                 .push("no suspicions are stored for this program and input; run `deadheat detect` first".into());
         }
-        let mut wanted = Vec::new();
+        let (mut wanted, mut cycles) = (Vec::new(), Vec::new());
+        let named = |print: &str| {
+            let label = self.store.label(print).unwrap_or_default();
+            labels.is_empty() || labels.contains(&label)
+        };
         for suspicion in stored {
-            phase.sites.extend(&suspicion.context.modules);
-            let Some(candidate) = suspicion.candidate(&phase.sites) else {
-                continue;
+            let context = match &suspicion {
+                Stored::Pair(pair) => &pair.context,
+                Stored::Cycle(cycle) => &cycle.context,
             };
-            let label = self.store.label(&candidate.fingerprint()).unwrap_or_default();
-            if labels.is_empty() || labels.contains(&label) {
-                wanted.push(candidate);
+            phase.sites.extend(&context.modules);
+            match suspicion {
+                Stored::Pair(pair) => {
+                    wanted.extend(pair.candidate(&phase.sites).filter(|c| named(&c.fingerprint())));
+                }
+                Stored::Cycle(cycle) => {
+                    let cycle = cycle.candidate(&mut Names::new(&phase.sites));
+                    cycles.extend(Some(cycle).filter(|c| named(&c.fingerprint)));
+                }
             }
         }
         wanted.sort_by(|a, b| (!a.precise, &a.first, &a.second).cmp(&(!b.precise, &b.first, &b.second)));
-        wanted
+        (wanted, cycles)
+    }
+
+    /// The case of a cycle, going on from what the store knows of it.
+    fn cycle_case(&self, cycle: &WaitingCycle) -> CycleCase {
+        let mut case = CycleCase::new(cycle.places.clone());
+        let known = self
+            .store
+            .tried(&cycle.fingerprint, self.input.program, self.input.hash());
+        if let Some(t) = known.ok().flatten().filter(|t| t.tries > 0) {
+            (case.tries, case.hits) = (t.tries, t.hits);
+            if t.settled && t.allowed >= self.rules.tries {
+                case.settled = Some(Settled::Tried);
+            }
+        }
+        case
     }
 
     /// The case of a candidate, going on from what the store knows of it.
@@ -379,7 +425,7 @@ impl Work<'_> {
             (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
             case.reached = t.hits > 0;
             if t.settled && t.allowed >= self.rules.tries {
-                case.settled = Some(deadheat_confirm::candidate::Settled::Tried);
+                case.settled = Some(Settled::Tried);
             }
         }
         case
@@ -393,6 +439,11 @@ impl Work<'_> {
             rules: &self.rules,
         };
         let mut found: Vec<BadRun> = Vec::new();
+        // A deadlock is one though the ordinary runs show it too.
+        match judge.ordinary_deadlock() {
+            Ok(ordinary) => found.extend(ordinary),
+            Err(error) => self.trouble = self.trouble.take().or(Some(error.to_string())),
+        }
         for ending in &phase.endings {
             let Some(harm) = self.baseline.harm(&ending.outcome) else {
                 continue;
@@ -412,6 +463,40 @@ impl Work<'_> {
         found
     }
 
+    /// Phase 2 for cycles of waiting; with a budget, for at most a third of what is left of it.
+    fn confirm_cycles(&mut self, cycles: &[WaitingCycle], cases: &mut [CycleCase]) {
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let budget = self.options.budget.filter(|_| self.options.runs.is_none());
+        let until = budget.map(|b| self.begun + (self.begun.elapsed() + b.saturating_sub(self.begun.elapsed()) / 3));
+        let stage = self.stage;
+        let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
+        let result = waiting_cycle::settle(judge, cases, self.jobs(), &stop);
+        let tried = |case: &CycleCase| Tried {
+            tries: case.tries,
+            met: case.hits,
+            hits: case.hits,
+            settled: case.settled.is_some(),
+            allowed: self.rules.tries,
+        };
+        let saved = self.store.together(|| {
+            for (cycle, case) in cycles.iter().zip(cases.iter()) {
+                let (program, input) = (self.input.program, self.input.hash());
+                self.store
+                    .save_tried(&cycle.fingerprint, program, input, &tried(case))?;
+            }
+            Ok(())
+        });
+        let trouble = result
+            .err()
+            .map(|e| e.to_string())
+            .or(saved.err().map(|e| e.to_string()));
+        self.trouble = self.trouble.take().or(trouble);
+    }
+
     /// Phase 2.
     fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case]) {
         let judge = Judge {
@@ -427,6 +512,22 @@ impl Work<'_> {
         let result = confirmation::settle(judge, cases, jobs, &stop, &self.progress, &mut keep);
         let trouble = result.err().map(|e| e.to_string()).or(unsaved);
         self.trouble = self.trouble.take().or(trouble);
+    }
+
+    /// Shrinks the schedules that show something.
+    fn minimise(&mut self, cases: &mut [Case], rings: &mut [CycleCase], bad: &mut [BadRun]) {
+        self.progress.phase("minimising", self.stage.runs());
+        let (stage, baseline) = (self.stage, self.baseline);
+        let budget = self.options.budget.filter(|_| self.options.runs.is_none());
+        let until = budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2);
+        let minimiser = Minimiser {
+            stage,
+            runs: 0,
+            stop: &|| stage.stopped() || until.is_some_and(|until| Instant::now() >= until),
+            harm: &|outcome| baseline.harm(outcome),
+        };
+        let result = minimisation::minimise(minimiser, cases, rings, bad, self.jobs());
+        self.trouble = self.trouble.take().or(result.err().map(|e| e.to_string()));
     }
 
     fn jobs(&self) -> usize {

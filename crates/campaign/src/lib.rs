@@ -3,8 +3,10 @@
 //! - [`site_index`], [`statement`], [`candidate`]: sites to statements, statements to candidate pairs;
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
-//! - [`describe`], [`bad_end`]: findings in the words of the report;
 //! - [`scan`]: the static stage;
+//! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
+//! - [`minimisation`]: findings in their fewest switches;
+//! - [`describe`], [`bad_end`], [`story`]: findings in the words of the report;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
 //!
 //! Architecture invariant: verdicts come from `deadheat-confirm` alone; what a user reads is formatted by
@@ -18,6 +20,7 @@ pub mod describe;
 pub mod hash;
 pub mod hunt;
 pub mod input;
+pub mod minimisation;
 pub mod phase_one;
 pub mod progress;
 pub mod replay;
@@ -25,7 +28,9 @@ pub mod scan;
 pub mod site_index;
 pub mod statement;
 pub mod store;
+pub mod story;
 pub mod token;
+pub mod waiting_cycle;
 
 pub use deadheat_confirm as confirm;
 pub use deadheat_report as report;

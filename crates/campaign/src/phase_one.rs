@@ -5,9 +5,10 @@
 
 use crate::candidate::Candidates;
 use crate::site_index::SiteIndex;
+use crate::waiting_cycle::{Seen, WaitingCycles};
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Run, RunError, Stage};
-use deadheat_wire::plan::{Mode, Plan, Policy};
+use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
 
 /// Flagged granules per signature.
 const PER_SIGNATURE: u32 = 256;
@@ -37,6 +38,8 @@ pub struct Ending {
 pub struct PhaseOne {
     /// The candidates.
     pub candidates: Candidates,
+    /// Cycles of waiting.
+    pub cycles: WaitingCycles,
     /// Names of the sites.
     pub sites: SiteIndex,
     /// Schedules that were looked at.
@@ -48,6 +51,8 @@ pub struct PhaseOne {
     /// What limits the result.
     pub notices: Vec<String>,
     barren: u32,
+    /// Cycles as they were seen in detecting bodies.
+    seen: Seen,
 }
 
 impl PhaseOne {
@@ -77,8 +82,8 @@ impl PhaseOne {
         let run = stage.run(&plan)?;
         let found = run.records.granules.clone().unwrap_or_default();
         self.note(&run);
+        let mut added = self.waits(stage, &plan, &run)?;
         self.keep(&plan, run, first);
-        let mut added = 0;
         if !found.addresses.is_empty() {
             let mode = Mode::Statements {
                 granules: found.addresses,
@@ -88,10 +93,28 @@ impl PhaseOne {
             let run = stage.run(&plan)?;
             self.note(&run);
             self.sites.extend(&run.records.modules);
-            added = self.candidates.add(&run.records, &plan, &self.sites);
+            added += self.candidates.add(&run.records, &plan, &self.sites);
         }
         self.barren = if added > 0 || first { 0 } else { self.barren + 1 };
         Ok(())
+    }
+
+    /// Adds the cycles of waiting of a run. The code of detecting bodies lies elsewhere than that of a directed run, so
+    /// the cycles are taken from a run in plain bodies under the same schedule; says how many are new.
+    fn waits(&mut self, stage: &Stage, plan: &Plan, run: &Run) -> Result<usize, RunError> {
+        if !self.seen.add(&run.records) {
+            return Ok(0);
+        }
+        let watched = Targets {
+            atomics: true,
+            lock_order: true,
+            ..Targets::default()
+        };
+        let mode = Mode::Confirm(watched);
+        let run = stage.run(&Plan { mode, ..plan.clone() })?;
+        self.note(&run);
+        self.sites.extend(&run.records.modules);
+        Ok(self.cycles.add(&run.records))
     }
 
     fn keep(&mut self, plan: &Plan, run: Run, first: bool) {

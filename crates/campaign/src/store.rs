@@ -8,9 +8,11 @@ mod tables;
 
 use crate::candidate::{Candidate, Suspicion};
 use crate::input::Input;
+use crate::waiting_cycle::{StoredCycle, WaitingCycle};
 use deadheat_report::Finding;
 use deadheat_wire::plan::{Plan, Switch};
 use rusqlite::{Connection, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +20,15 @@ use std::path::{Path, PathBuf};
 /// Name of the directory beside the program.
 pub const DIRECTORY: &str = ".deadheat";
 const FILE: &str = "store.sqlite";
+
+/// A candidate as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stored {
+    /// A pair of accesses.
+    Pair(Box<Suspicion>),
+    /// A cycle of waiting.
+    Cycle(StoredCycle),
+}
 
 /// An open store.
 #[derive(Debug)]
@@ -358,15 +369,25 @@ impl Store {
 
     /// Keeps a candidate, for `confirm`.
     pub fn save_suspicion(&self, candidate: &Candidate, program: u64, input: u64) -> Result<(), StoreError> {
-        let body = postcard::to_allocvec(&candidate.suspicion()).unwrap_or_default();
+        let body = Stored::Pair(Box::new(candidate.suspicion()));
+        self.save_body(&candidate.fingerprint(), program, input, &body)
+    }
+
+    /// Keeps a cycle of waiting, for `confirm`.
+    pub fn save_cycle(&self, cycle: &WaitingCycle, program: u64, input: u64) -> Result<(), StoreError> {
+        self.save_body(&cycle.fingerprint, program, input, &Stored::Cycle(cycle.stored()))
+    }
+
+    fn save_body(&self, fingerprint: &str, program: u64, input: u64, body: &Stored) -> Result<(), StoreError> {
+        let body = postcard::to_allocvec(body).unwrap_or_default();
         let sql = "INSERT OR REPLACE INTO suspicions (fingerprint, program, input, body) VALUES (?1, ?2, ?3, ?4)";
         self.connection
-            .execute(sql, params![candidate.fingerprint(), key(program), key(input), body])?;
+            .execute(sql, params![fingerprint, key(program), key(input), body])?;
         Ok(())
     }
 
     /// The stored candidates of a program with an input.
-    pub fn suspicions(&self, program: u64, input: u64) -> Result<Vec<Suspicion>, StoreError> {
+    pub fn suspicions(&self, program: u64, input: u64) -> Result<Vec<Stored>, StoreError> {
         let sql = "SELECT body FROM suspicions WHERE program = ?1 AND input = ?2 ORDER BY fingerprint";
         let mut statement = self.connection.prepare(sql)?;
         let rows = statement.query_map(params![key(program), key(input)], |r| r.get::<_, Vec<u8>>(0))?;

@@ -33,12 +33,7 @@ const FIFO_RUNS: usize = 3;
 impl Baseline {
     /// Makes the ordinary runs.
     pub fn take(stage: &Stage) -> Result<Baseline, RunError> {
-        // With atomics and back edges on, as in phase 2, so that spin loops give way and loops are counted.
-        let watched = Targets {
-            atomics: true,
-            ..Targets::default()
-        };
-        let plan = Plan::new(Mode::Confirm(watched), Policy::Fifo);
+        let plan = Baseline::plan();
         let mut runs = Vec::new();
         for _ in 0..FIFO_RUNS {
             runs.push(stage.run(&plan)?);
@@ -71,6 +66,16 @@ impl Baseline {
             opaque_libraries: started.map(|s| s.opaque_libraries.clone()).unwrap_or_default(),
             run,
         })
+    }
+
+    /// The plan of the ordinary runs under `fifo`: with atomics and back edges on, as in phase 2, so that spin loops
+    /// give way and loops are counted.
+    pub fn plan() -> Plan {
+        let watched = Targets {
+            atomics: true,
+            ..Targets::default()
+        };
+        Plan::new(Mode::Confirm(watched), Policy::Fifo)
     }
 
     /// The bound of idling after which a run is a hang: ten times the back edges of a whole ordinary run,

@@ -1,5 +1,6 @@
 //! A candidate before the judge: what is asked, and what its runs have shown so far.
 
+use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
 use deadheat_model::{Evidence, Harm};
@@ -23,12 +24,15 @@ pub struct Rules {
     pub plan: Plan,
 }
 
+/// Different bad ends kept per candidate.
+pub(crate) const BAD_RUNS: usize = 4;
+
 /// Tries after which a candidate is given up if none of its statements was ever executed.
 pub const UNREACHED: u32 = 5;
 
 /// One try in so many is an undirected walk: the algorithm holds a thread back at its statement, and what only
 /// happens when it runs through (a lost wake-up between test and wait, say) never does.
-const WALK: u32 = 4;
+pub(crate) const WALK: u32 = 4;
 
 impl Rules {
     /// The usual rules.
@@ -108,6 +112,8 @@ pub struct Shown {
     pub meeting: Option<u32>,
     /// The execution with that meeting resolved the other way.
     pub other: Option<Run>,
+    /// What happens in it, if it is minimised.
+    pub story: Option<Story>,
 }
 
 /// A run that ended badly, of which no pair is the cause: a finding of its own.

@@ -9,7 +9,7 @@
 //! depend only on the candidate and the seed, never on what else runs.
 
 use crate::baseline::Baseline;
-use crate::candidate::{BadRun, Case, Rules, Shown, flipped};
+use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped};
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
@@ -17,8 +17,6 @@ use crate::stage::{Run, RunError, Stage};
 use deadheat_model::{Evidence, Harm};
 use deadheat_wire::plan::Plan;
 
-/// Different bad ends kept per candidate.
-const BAD_RUNS: usize = 4;
 /// A hit that does not repeat is looked for again this often.
 const UNREPEATED: u32 = 3;
 
@@ -119,6 +117,7 @@ impl Judge<'_> {
                 hash,
                 meeting,
                 other,
+                story: None,
             });
             case.harm = Some(harm);
             return Ok(());
@@ -159,6 +158,7 @@ impl Judge<'_> {
             hash,
             meeting,
             other,
+            story: None,
         });
         Ok(())
     }
@@ -211,6 +211,7 @@ impl Judge<'_> {
                 hash,
                 meeting: Some(number),
                 other: Some(other),
+                story: None,
             });
             case.harm = Some(harm);
             return Ok(());
@@ -240,6 +241,7 @@ impl Judge<'_> {
             hash,
             meeting: None,
             other: None,
+            story: None,
         }))
     }
 }

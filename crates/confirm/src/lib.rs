@@ -4,16 +4,19 @@
 //! - [`stage`]: starts runs, each from the same files, input, environment and limits;
 //! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
-//! - [`judge`]: the verdict on a candidate; [`replay`]: whether an execution repeats.
+//! - [`minimise`]: the fewest switches that still show a finding;
+//! - [`judge`]: the verdict on a candidate; [`deadlock`]: on a cycle of waiting; [`replay`]: whether an execution repeats.
 //!
 //! Architecture invariant: only this crate judges. It names no source line: sites are numbers here.
 #![deny(unsafe_code)]
 
 pub mod baseline;
 pub mod candidate;
+pub mod deadlock;
 pub mod isolation;
 pub mod judge;
 mod launch;
+pub mod minimise;
 mod orders;
 pub mod outcome;
 mod output;

@@ -34,8 +34,12 @@ pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bo
     };
     let turns = [Some(first), Some(second).filter(|_| interrupted), Some(NOBODY)];
     for (to, step) in turns.into_iter().flatten().zip(meeting.step..) {
-        let timeout = false;
-        switches.push(Switch { step, to, timeout });
+        switches.push(Switch {
+            step,
+            to,
+            timeout: false,
+            preempts: false,
+        });
     }
     replay::schedule_plan(plan, &switches)
 }

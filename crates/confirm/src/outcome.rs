@@ -93,7 +93,7 @@ impl Outcome {
             Outcome::Abort => harm(HarmKind::Abort, "abort was called".into()),
             Outcome::UncaughtException(text) => harm(HarmKind::UncaughtException, text.clone()),
             Outcome::Sanitizer(text) => harm(HarmKind::Sanitizer, text.clone()),
-            Outcome::Deadlock => harm(HarmKind::Deadlock, "every thread waits for another".into()),
+            Outcome::Deadlock => harm(HarmKind::Deadlock, "threads wait for one another for ever".into()),
             Outcome::Hang => harm(HarmKind::Hang, "no thread makes progress".into()),
         }
     }

@@ -4,7 +4,8 @@ use deadheat_model::{ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    Deadlock, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, ThreadCreated, Unordered,
+    CycleLink, Deadlock, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
+    ThreadCreated, Unordered,
 };
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -22,6 +23,8 @@ pub struct Records {
     pub granules: Option<Granules>,
     /// Suspicious pairs.
     pub pairs: Vec<Pair>,
+    /// Predicted cycles of waiting.
+    pub cycles: Vec<Vec<CycleLink>>,
     /// Meetings at the targets.
     pub meetings: Vec<Meeting>,
     /// Pairs of accesses that happens-before does not order.
@@ -32,6 +35,8 @@ pub struct Records {
     pub hang: Option<Hang>,
     /// The recorded schedule.
     pub switches: Vec<Switch>,
+    /// The run's events, if the plan asked for them.
+    pub steps_taken: Vec<Step>,
     /// Where a replay could not be followed.
     pub diverged: Option<(u64, ThreadId)>,
     /// Words that turned out to be hand-made locks.
@@ -98,6 +103,8 @@ impl Records {
             }
             Record::Granules(g) => merge_granules(&mut self.granules, g),
             Record::Pair(p) => self.pairs.push(p),
+            Record::Steps(steps) => self.steps_taken.extend(steps),
+            Record::Cycle(links) => self.cycles.push(links),
             Record::Meeting(m) => self.add_meeting(m),
             Record::Unordered(u) => self.unordered.push(u),
             Record::Deadlock(d) => self.deadlock = Some(d),

@@ -42,6 +42,9 @@
 //!   granule; new pairs come back at once, all with counts from [`Statements::pairs`].
 //! - **Confirm**: [`Exact::access`] for each exact access of a target, between the halves if it is atomic.
 //!
+//! Deadlocks: a [`LockOrder`] is told of waits, locks taken and given back, and signals; [`cycles`] of waiting are
+//! candidates.
+//!
 //! Freed memory: `forgotten` of [`HappensBefore`], [`Statements`] and [`Exact`]; in run 1 the caller zeroes the
 //! cells and sets. [`parts`] cuts a range into granules and byte masks.
 #![no_std]
@@ -56,6 +59,8 @@ mod exact;
 mod granules;
 mod happens_before;
 mod history_set;
+mod lock_cycle;
+mod lock_order;
 mod lock_word;
 mod locks;
 mod lockset;
@@ -70,6 +75,8 @@ pub use exact::{Exact, TargetAccess};
 pub use granules::{Granules, Transition};
 pub use happens_before::{HappensBefore, Keep};
 pub use history_set::{Entry, HistorySets};
+pub use lock_cycle::{Cycles, Part, cycles};
+pub use lock_order::{Dependency, Hold, LockOrder, Moment, Place, Resource};
 pub use locks::Held;
 pub use lockset::{LockId, Lockset, Locksets};
 pub use signature::Flags;

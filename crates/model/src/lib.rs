@@ -17,6 +17,6 @@ mod thread;
 pub use access::{Access, AccessKind, ByteRange};
 pub use finding::{Evidence, FindingKind, Harm, HarmKind, Verdict};
 pub use object::{LockMode, ObjectId, ObjectKind};
-pub use operation::{Operation, WaitReason};
+pub use operation::{CyclePart, Operation, WaitReason, Wanted};
 pub use site::{MemoryOrder, SiteId, SiteKind};
 pub use thread::ThreadId;

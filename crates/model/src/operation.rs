@@ -12,6 +12,8 @@ pub enum Operation {
     Continue,
     /// Takes (or tries to take) an object: lock, semaphore, barrier, wait.
     Acquire(ObjectKind, ObjectId),
+    /// Waits, without a time limit, at a place of the cycle of waiting that the run is directed at.
+    Part(CyclePart),
     /// Gives an object back or signals it.
     Release(ObjectKind, ObjectId),
     /// Makes an access at a site that the plan watches as a target.
@@ -43,4 +45,28 @@ pub enum WaitReason {
     External,
     /// For another thread to change the word at this address.
     Spin(u64),
+}
+
+/// A thread at a place of a cycle of waiting, holding what that place asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct CyclePart {
+    /// Places that it is at (bit n: place n): one line of code may be several.
+    pub parts: u32,
+    /// Kind of what it waits for.
+    pub kind: ObjectKind,
+    /// What it waits for.
+    pub object: ObjectId,
+    /// Who keeps that from it.
+    pub wants: Wanted,
+}
+
+/// Who keeps an object from a thread that wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Wanted {
+    /// Nobody: it would be had at once.
+    Free,
+    /// This thread.
+    Held(ThreadId),
+    /// Whoever is to signal it.
+    Owed,
 }

@@ -62,6 +62,9 @@ pub struct Finding {
     pub threads: Vec<Waiting>,
     /// Where the program ended, for crashes.
     pub ended_at: Option<Place>,
+    /// What happens in the run that shows it, if that run is minimised.
+    #[serde(default)]
+    pub story: Option<Story>,
     /// What the bug does.
     #[schemars(schema_with = "schema::harm")]
     pub harm: Option<Harm>,
@@ -174,6 +177,43 @@ pub struct Order {
     /// The bytes after both.
     pub after: Option<String>,
     /// How the run ended.
+    pub outcome: String,
+}
+
+/// What happens in a minimised run, as far as it matters.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Story {
+    /// Times that a thread lost the turn though it could have gone on.
+    pub preemptions: u32,
+    /// What the threads do, in order.
+    pub events: Vec<Event>,
+    /// Events before these that are left out.
+    pub left_out: u32,
+    /// The two events whose swap makes it go away.
+    pub swap: Option<Swap>,
+}
+
+/// Something that a thread does.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Event {
+    /// From 1.
+    pub number: u32,
+    /// Who; 0 is the main thread.
+    pub thread: u32,
+    /// What: `takes mutex `a``.
+    pub does: String,
+    /// Where.
+    pub at: Option<Frame>,
+}
+
+/// Two events and what comes of it the other way round.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Swap {
+    /// Number of the event that comes first in the story.
+    pub first: u32,
+    /// Number of the one that comes second, or would have.
+    pub second: u32,
+    /// How the run ended in which the second came first.
     pub outcome: String,
 }
 

@@ -15,6 +15,7 @@ pub mod junit;
 pub mod sarif;
 pub mod schema;
 mod source;
+mod story;
 pub mod symbol;
 pub mod terminal;
 pub mod words;

@@ -8,7 +8,7 @@ use crate::format::Options;
 use crate::source::Sources;
 use crate::words;
 use anstyle::{AnsiColor, Style};
-use deadheat_model::{FindingKind, Verdict};
+use deadheat_model::Verdict;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -162,6 +162,9 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         writeln!(out, "  {} ended the program here", place.thread.label())?;
         stack(out, &place.stack, "    ")?;
     }
+    if let Some(story) = &f.story {
+        out.push_str(&crate::story::text(story));
+    }
     evidence(out, f)?;
     match &f.replay {
         Some(token) if options.unstored => writeln!(out, "  again: deadheat replay {token} -- PROGRAM ARGS")?,
@@ -176,7 +179,7 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
 
 fn evidence(out: &mut String, f: &Finding) -> std::fmt::Result {
     match f.evidence {
-        Some(e) if f.tries > 0 && f.kind == FindingKind::DataRace => {
+        Some(e) if f.tries > 0 && f.hits > 0 => {
             writeln!(
                 out,
                 "  shown in {} of {} runs, one of them repeated: {}",

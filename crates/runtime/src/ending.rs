@@ -176,6 +176,13 @@ pub fn finish(how: EndKind, place: Option<Place>) {
     }
     let s = scheduler();
     s.trail.flush();
+    let how = match (how, s.ring()) {
+        (EndKind::Exit(_), Some(first)) => {
+            crate::stuck::record_cycle(first);
+            EndKind::Deadlock
+        }
+        _ => how,
+    };
     observe::finish();
     crate::intercept::notices();
     report::heartbeat(s.step);

@@ -5,11 +5,11 @@
 //! - [`sys`], [`region`], [`bytes`], [`tls`], [`real`]: system calls, own memory, own `mem*`, the
 //!   functions that ours stand in front of;
 //! - [`report`]: the record channel; [`images`]: what is loaded into the process;
-//! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`]: the scheduler;
+//! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`], [`event_trace`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
 //! - [`site`], [`shadow`], [`check`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`], [`statements`], [`targets`],
-//!   [`meeting`], [`unordered`], [`spin`], [`heap`], [`stack`], [`unwind`], [`memory`]: sites, detection, confirmation;
+//!   [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`], [`memory`]: sites, detection, confirmation;
 //! - [`start`]: puts all this to work.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
@@ -30,11 +30,13 @@ mod check;
 mod clock;
 mod descriptors;
 mod ending;
+mod event_trace;
 mod granules;
 mod heap;
 mod held;
 mod images;
 mod intercept;
+mod lock_order;
 mod meeting;
 mod memo;
 mod memory;

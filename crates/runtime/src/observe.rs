@@ -8,7 +8,10 @@ use crate::check::{self, Use};
 use crate::held::Held;
 use crate::objects::Objects;
 use crate::site::Site;
-use crate::{granules, heap, meeting, memory, range, shadow, site, stack, statements, targets, token, unordered};
+use crate::{
+    event_trace, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements, targets, token,
+    unordered,
+};
 use alloc::vec::Vec;
 use deadheat_detect::{AtomicEvent, AtomicKind, HappensBefore, Keep, LockId};
 use deadheat_model::{LockMode, MemoryOrder, ObjectId, ObjectKind, SiteKind, ThreadId};
@@ -51,7 +54,7 @@ pub fn clocks() -> Option<&'static mut HappensBefore> {
 }
 
 /// The plan is known; called once, single-threaded, before any other function here.
-pub fn start(plan: &Plan) {
+pub fn start(plan: &'static Plan) {
     let observer = OBSERVER.get();
     observer.back_edges = if plan.back_edges == 0 {
         i64::MAX
@@ -62,10 +65,14 @@ pub fn start(plan: &Plan) {
     stack::start();
     memory::thread_started(ThreadId::MAIN);
     meeting::start(plan.stop_at);
+    if plan.trace {
+        event_trace::start();
+    }
     match &plan.mode {
         Mode::Schedule => {}
         Mode::Granules { per_signature } => {
             begin_detection(observer, Purpose::Granules, Keep::Hybrid);
+            lock_order::start();
             granules::start(*per_signature);
         }
         Mode::Statements { granules, lock_words } => {
@@ -77,6 +84,12 @@ pub fn start(plan: &Plan) {
         }
         Mode::Confirm(targets) => {
             observer.purpose = Purpose::Confirm;
+            if targets.lock_order {
+                lock_order::start();
+            }
+            if !targets.cycle.is_empty() {
+                lock_order::direct(&targets.cycle);
+            }
             observer.clocks = Some(HappensBefore::new(Keep::Full));
             if targets.unordered {
                 unordered::start();
@@ -110,6 +123,8 @@ pub fn finish() {
         Purpose::Statements => statements::finish(),
         Purpose::Confirm => meeting::finish(),
     }
+    lock_order::finish();
+    event_trace::finish();
     let cuts = [
         ("heap blocks not kept", heap::dropped()),
         ("target accesses not kept", unordered::dropped()),

@@ -11,7 +11,7 @@ use crate::{clock, ending, images, observe, report, site, tls, token};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use deadheat_schedule::{AnyPolicy, Kind, Parameters, RacingPair, Turn};
+use deadheat_schedule::{AnyPolicy, CycleParameters, Deviation, Kind, Parameters, RacingPair, Turn};
 use deadheat_wire::plan::{self, Mode, Plan, Policy};
 use deadheat_wire::record::{EndKind, Notice, Record, Started};
 use libc::{c_char, c_int};
@@ -99,7 +99,7 @@ fn take_control(plan: Plan) {
     clock::start(plan.epoch_ns);
     crate::intercept::random::start(plan.input_seed);
     let policy = policy(&plan);
-    let replayed = matches!(plan.policy, Policy::Replay { .. });
+    let replayed = matches!(plan.policy, Policy::Replay { .. } | Policy::Deviations { .. });
     let (hang, switches) = (plan.hang_yields, plan.record_schedule);
     *PLAN.get() = Some(plan);
     let Some(plan) = PLAN.get().as_ref() else { return };
@@ -152,6 +152,32 @@ fn policy(plan: &Plan) -> AnyPolicy {
             patience: deadheat_schedule::PATIENCE,
             flip: *flip,
         }),
+        Policy::CycleDirected {
+            seed,
+            switch,
+            postponements,
+        } => Kind::CycleDirected(CycleParameters {
+            seed: *seed,
+            switch: *switch,
+            postponements: *postponements,
+            patience: deadheat_schedule::PATIENCE,
+            parts: match &plan.mode {
+                Mode::Confirm(targets) => targets.cycle.len() as u32,
+                _ => 0,
+            },
+        }),
+        Policy::Deviations { switches } => Kind::Deviations {
+            quantum: plan.quantum,
+            switches: switches
+                .iter()
+                .map(|d| Deviation {
+                    of: d.of,
+                    point: d.point,
+                    to: d.to,
+                    timeout: d.timeout,
+                })
+                .collect(),
+        },
         Policy::Replay { switches } => Kind::Replay {
             turns: switches
                 .iter()

@@ -10,6 +10,7 @@ use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
 use deadheat_model::{LockMode, ObjectKind, Operation, ThreadId};
+use deadheat_wire::plan::Spot;
 use hashbrown::HashMap;
 
 /// No deadline.
@@ -95,8 +96,8 @@ pub struct Thread {
     pub once: Vec<(u64, extern "C" fn())>,
     /// Robust mutexes that it holds, and whether each is consistent.
     pub robust: Vec<(u64, bool)>,
-    /// Locks that it holds, in order of acquisition.
-    pub locks: Vec<(ObjectKind, u64, LockMode)>,
+    /// Locks that it holds, in order of acquisition, and where it took them.
+    pub locks: Vec<(ObjectKind, u64, LockMode, Spot)>,
 }
 
 /// All threads.

@@ -13,7 +13,7 @@ use crate::held::Held;
 use crate::thread::{NEVER, Thread, Threads};
 use crate::trail::{Event, Trail};
 use crate::wait::{Outcome, Wait, granule};
-use crate::{descriptors, observe, signals, stuck, switching, tls};
+use crate::{descriptors, event_trace, lock_order, observe, signals, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
@@ -56,6 +56,8 @@ pub struct Scheduler {
     leaving: Option<ThreadId>,
     enabled: Vec<Enabled>,
     waited_outside: bool,
+    /// A thread that waits for itself by way of others, and since which point.
+    ring: Option<(ThreadId, u64)>,
 }
 
 static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
@@ -75,6 +77,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     leaving: None,
     enabled: Vec::new(),
     waited_outside: false,
+    ring: None,
 });
 
 /// Whether the run is controlled.
@@ -231,10 +234,14 @@ pub fn wait(t: &mut Thread, wait: Wait, next: Operation, deadline: u64) -> Outco
     s.trail.mix(t.id, Event::Waits, object);
     t.wait = wait;
     t.deadline = deadline;
+    event_trace::waits(t, s.step);
     t.woken = false;
     t.ready = false;
     t.next = next;
     t.stamp = next_stamp();
+    if s.ring.is_none() && stuck::in_cycle(t) {
+        s.ring = Some((t.id, s.step));
+    }
     s.hand_over(t, Cause::Blocked);
     let outcome = t.outcome;
     t.wait = Wait::None;
@@ -269,7 +276,8 @@ pub fn first_waiting(test: impl Fn(&Thread) -> bool) -> Option<&'static mut Thre
 pub fn acquired(t: &mut Thread, kind: ObjectKind, addr: u64, mode: LockMode) {
     progress();
     t.idle_calls = 0;
-    t.locks.push((kind, addr, mode));
+    t.locks.push((kind, addr, mode, lock_order::spot(t)));
+    lock_order::took(t, kind, addr, mode);
     observe::acquired(t.id, kind, addr, mode);
 }
 
@@ -284,6 +292,7 @@ pub fn released(t: &mut Thread, kind: ObjectKind, addr: u64) {
             t.locks.remove(at);
         }
     }
+    lock_order::gave(t.id, kind, addr);
     observe::released(t.id, kind, addr, mode);
 }
 
@@ -308,6 +317,7 @@ pub fn end(t: &mut Thread) {
     observe::thread_ended(t.id);
     s.step += 1;
     s.trail.mix(t.id, Event::Ends, 0);
+    event_trace::ends(t, s.step);
     s.threads.end(t);
     let (to, _) = s.ask(t, Cause::Ended);
     s.trail.switched += 1;
@@ -326,16 +336,27 @@ pub fn forked(t: &mut Thread) {
     }
     s.leaving = None;
     s.standing = 0;
+    s.ring = None;
     progress();
     s.step = 0;
     s.trail.restart();
 }
 
 impl Scheduler {
+    /// A thread of a ring of threads that wait for one another, if there is one.
+    pub fn ring(&mut self) -> Option<ThreadId> {
+        let (first, _) = self.ring?;
+        if !stuck::remains(first) {
+            self.ring = None;
+        }
+        self.ring.map(|r| r.0)
+    }
+
     fn comes(&mut self, t: &Thread, next: &Operation) {
         self.step += 1;
         let detail = self.trail.detail(next);
         self.trail.mix(t.id, Event::Comes, detail);
+        event_trace::comes(t, self.step, next);
         clock::tick();
         if self.step & 1023 == 0 {
             crate::report::heartbeat(self.step);

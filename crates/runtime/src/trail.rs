@@ -101,6 +101,8 @@ impl Trail {
             Operation::Start => 1 << 56,
             Operation::Continue => 2 << 56,
             Operation::Acquire(kind, id) => object(self, 3, *kind, id.address),
+            Operation::Part(part) if part.kind == ObjectKind::Thread => 9 << 56 | part.object.address,
+            Operation::Part(part) => object(self, 3, part.kind, part.object.address),
             Operation::Release(kind, id) => object(self, 4, *kind, id.address),
             Operation::Access(a) => 5 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
             Operation::Atomic(a) => 6 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
@@ -113,9 +115,14 @@ impl Trail {
     }
 
     /// The turn went to another thread, or a timed wait ran out.
-    pub fn switch(&mut self, step: u64, to: ThreadId, timeout: bool) {
+    pub fn switch(&mut self, step: u64, to: ThreadId, timeout: bool, preempts: bool) {
         if self.recording {
-            self.switches.push(Switch { step, to, timeout });
+            self.switches.push(Switch {
+                step,
+                to,
+                timeout,
+                preempts,
+            });
             if self.switches.len() >= CHUNK {
                 self.flush();
             }

@@ -136,6 +136,21 @@ impl Wait {
         }
     }
 
+    /// Kind of the object that it is about.
+    pub fn kind(self) -> ObjectKind {
+        match self {
+            Wait::Lock(kind, _) => kind,
+            Wait::Condition(_) => ObjectKind::Condition,
+            Wait::Join(_) => ObjectKind::Thread,
+            Wait::Barrier(..) => ObjectKind::Barrier,
+            Wait::Semaphore(_) => ObjectKind::Semaphore,
+            Wait::ReadLock(_) | Wait::WriteLock(_) => ObjectKind::RwLock,
+            Wait::Once(_) | Wait::Guard(_) => ObjectKind::Once,
+            Wait::Futex(..) => ObjectKind::Futex,
+            _ => ObjectKind::Descriptor,
+        }
+    }
+
     /// The address that it is about, 0 if none.
     pub fn address(self) -> u64 {
         match self {

@@ -7,7 +7,8 @@
 
 use crate::racing::Meetings;
 use crate::{
-    Answer, Cause, Enabled, Fifo, Parameters, Policy, Question, RaceDirected, RacingPair, Random, Replay, Turn,
+    Answer, Cause, CycleDirected, CycleParameters, Deviation, Deviations, Enabled, Fifo, Parameters, Policy, Question,
+    RaceDirected, RacingPair, Random, Replay, Turn,
 };
 use alloc::vec::Vec;
 use deadheat_model::Operation;
@@ -29,6 +30,15 @@ pub enum Kind {
     },
     /// [`RaceDirected`].
     RaceDirected(Parameters),
+    /// [`CycleDirected`].
+    CycleDirected(CycleParameters),
+    /// [`Deviations`].
+    Deviations {
+        /// Of the schedule in between, see [`Fifo`].
+        quantum: u32,
+        /// The switches.
+        switches: Vec<Deviation>,
+    },
     /// [`Replay`].
     Replay {
         /// The recorded switches, ascending.
@@ -41,6 +51,8 @@ enum One {
     Fifo(Fifo),
     Random(Random),
     RaceDirected(RaceDirected),
+    CycleDirected(CycleDirected),
+    Deviations(Deviations),
     Replay(Replay),
 }
 
@@ -59,6 +71,8 @@ impl AnyPolicy {
             Kind::Fifo { quantum } => One::Fifo(Fifo::new(quantum)),
             Kind::Random { seed, switch } => One::Random(Random::new(seed, switch)),
             Kind::RaceDirected(parameters) => One::RaceDirected(RaceDirected::new(pair.clone(), parameters)),
+            Kind::CycleDirected(parameters) => One::CycleDirected(CycleDirected::new(parameters)),
+            Kind::Deviations { quantum, switches } => One::Deviations(Deviations::new(quantum, &switches)),
             Kind::Replay { turns } => One::Replay(Replay::new(turns)),
         };
         AnyPolicy {
@@ -81,6 +95,8 @@ impl Policy for AnyPolicy {
             One::RaceDirected(policy) => return policy.choose(q),
             One::Fifo(policy) => policy.choose(q),
             One::Random(policy) => policy.choose(q),
+            One::CycleDirected(policy) => policy.choose(q),
+            One::Deviations(policy) => policy.choose(q),
             One::Replay(policy) => policy.choose(q),
         };
         // Mostly nobody stands anywhere: a look at the list is all that an arrival costs then.
@@ -102,6 +118,8 @@ impl Policy for AnyPolicy {
             One::Fifo(policy) => policy.stays(step, next),
             One::Random(policy) => policy.stays(step, next),
             One::RaceDirected(policy) => policy.stays(step, next),
+            One::CycleDirected(policy) => policy.stays(step, next),
+            One::Deviations(policy) => policy.stays(step, next),
             One::Replay(policy) => policy.stays(step, next),
         }
     }

@@ -23,6 +23,11 @@ impl Fifo {
         Fifo { quantum, used: 0 }
     }
 
+    /// Another decided that a thread gets the turn.
+    pub(crate) fn switched(&mut self) {
+        self.used = 0;
+    }
+
     /// Whether a thread that comes to `next` has turns left; counts this one if so.
     #[inline]
     fn counts(&mut self, next: Option<&Operation>) -> bool {

@@ -5,7 +5,8 @@
 //! no threads, no clock, no I/O, no unsafe; the same questions and the same seed give the same answers, so a
 //! run is named by its policy and seed.
 //!
-//! One policy a file: [`Fifo`], [`Random`], [`RaceDirected`] (RaceFuzzer's algorithm 1), [`Replay`];
+//! One policy a file: [`Fifo`], [`Random`], [`RaceDirected`] (RaceFuzzer's algorithm 1),
+//! [`CycleDirected`] (DeadlockFuzzer's), [`Replay`], [`Deviations`];
 //! [`AnyPolicy`] is the one that a plan asks for. [`RacingPair`] has the paper's algorithm 2.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -13,7 +14,10 @@
 extern crate alloc;
 
 mod any;
+mod cycle_directed;
+mod deviations;
 mod fifo;
+mod held_back;
 mod policy;
 mod race_directed;
 mod racing;
@@ -22,9 +26,12 @@ mod replay;
 mod rng;
 
 pub use any::{AnyPolicy, Kind};
+pub use cycle_directed::{CycleDirected, CycleParameters};
+pub use deviations::{Deviation, Deviations};
 pub use fifo::Fifo;
+pub use held_back::PATIENCE;
 pub use policy::{Answer, Cause, Enabled, Met, Policy, Question};
-pub use race_directed::{PATIENCE, Parameters, RaceDirected};
+pub use race_directed::{Parameters, RaceDirected};
 pub use racing::RacingPair;
 pub use random::Random;
 pub use replay::{Replay, Turn};

@@ -39,6 +39,8 @@ pub struct Plan {
     pub record_schedule: bool,
     /// Where to stop (raise SIGTRAP) for a debugger.
     pub stop_at: Option<StopAt>,
+    /// Record the events of the run in order, for the story of a finding.
+    pub trace: bool,
     /// Follow children of `fork` and `exec` (their own records go into the same file).
     pub follow: bool,
 }
@@ -84,6 +86,28 @@ pub struct Targets {
     pub atomics: bool,
     /// Report pairs of executed target accesses that happens-before does not order.
     pub unordered: bool,
+    /// The cycle of waiting that the run is directed at; each place waits for what the next one holds.
+    pub cycle: Vec<CyclePlace>,
+    /// Look for cycles of waiting: in plain bodies, whose addresses are those of a directed run.
+    pub lock_order: bool,
+}
+
+/// A place of a cycle of waiting.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CyclePlace {
+    /// Calls that wait.
+    pub wants: Vec<Spot>,
+    /// Where the lock was taken that the thread before waits for; empty if that is no lock.
+    pub holds: Vec<Spot>,
+}
+
+/// A call in the program, by addresses of one run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Spot {
+    /// Return address of the call.
+    pub call: u64,
+    /// Where the function that made it returns to, if that lies in a library; else 0.
+    pub caller: u64,
 }
 
 /// Who runs next at a scheduling point.
@@ -114,6 +138,33 @@ pub enum Policy {
         /// The recorded switches.
         switches: Vec<Switch>,
     },
+    /// Threads are brought into the cycle of waiting of the targets.
+    CycleDirected {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch at scheduling points outside the cycle, in 1/1024.
+        switch: u32,
+        /// Postpone a thread at one place at most this many times.
+        postponements: u32,
+    },
+    /// `Fifo`, but for some switches: a minimised schedule.
+    Deviations {
+        /// The switches.
+        switches: Vec<Deviation>,
+    },
+}
+
+/// A switch named by the thread that loses the turn and that thread's own count of scheduling points.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deviation {
+    /// Who has the turn.
+    pub of: ThreadId,
+    /// How many scheduling points it has had by then.
+    pub point: u64,
+    /// Who gets the turn.
+    pub to: ThreadId,
+    /// Whether its timed wait is let run out.
+    pub timeout: bool,
 }
 
 /// One switch of a recorded schedule: at this scheduling point the turn went to this thread.
@@ -126,6 +177,8 @@ pub struct Switch {
     pub to: ThreadId,
     /// Whether a timed wait of that thread was let run out here.
     pub timeout: bool,
+    /// Whether the thread that lost the turn could have gone on, and did not give way.
+    pub preempts: bool,
 }
 
 /// Why bytes are not a plan.
@@ -160,6 +213,7 @@ impl Plan {
             epoch_ns: 1_700_000_000_000_000_000,
             record_schedule: true,
             stop_at: None,
+            trace: false,
             follow: true,
         }
     }

@@ -1,6 +1,6 @@
 //! What the runtime records of a run. It records addresses and numbers; the tool symbolises.
 
-use crate::plan::Switch;
+use crate::plan::{Spot, Switch};
 use alloc::{string::String, vec::Vec};
 use deadheat_model::{Access, LockMode, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
 use serde::{Deserialize, Serialize};
@@ -42,6 +42,44 @@ pub enum Record {
     /// Words that turned out to be hand-made locks, ascending: of the lock words that records say are held, the
     /// others are none.
     LockWords(Vec<u64>),
+    /// A cycle of waiting that phase 1 predicts: each waits for what the next one holds.
+    Cycle(Vec<CycleLink>),
+    /// Events of the run, in order, where the plan asks for them.
+    Steps(Vec<Step>),
+}
+
+/// An event of a run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// Scheduling point.
+    pub step: u64,
+    /// Who.
+    pub thread: ThreadId,
+    /// What.
+    pub kind: StepKind,
+    /// On which object.
+    pub object: Option<(ObjectKind, ObjectId)>,
+    /// Or which access.
+    pub access: Option<Access>,
+    /// Where.
+    pub stack: Stack,
+}
+
+/// What an event is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StepKind {
+    /// Comes to take an object, or to wait for it.
+    Takes,
+    /// Gives an object back or signals it.
+    Gives,
+    /// Waits, since it did not get what it came for.
+    Waits,
+    /// Accesses memory.
+    Accesses,
+    /// Creates a thread.
+    Creates,
+    /// Ends.
+    Ends,
 }
 
 /// First record of a process.
@@ -236,6 +274,24 @@ pub struct Waiting {
 pub struct Deadlock {
     /// All threads that have not ended.
     pub threads: Vec<Waiting>,
+}
+
+/// A thread's part in a predicted cycle of waiting.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CycleLink {
+    /// Who was seen there.
+    pub thread: ThreadId,
+    /// What it waits for, and how.
+    pub wants: Held,
+    /// Where.
+    pub stack: Stack,
+    /// That call.
+    pub at: Spot,
+    /// Locks that it holds there.
+    pub holds: Vec<Held>,
+    /// Where it took the lock that the thread before it in the cycle waits for; none if that waits for its end or
+    /// its signal.
+    pub wanted: Option<Spot>,
 }
 
 /// No progress.

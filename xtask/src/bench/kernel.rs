@@ -180,6 +180,6 @@ fn targets(source: &Path, program: &Path) -> Result<Targets, Box<dyn Error>> {
         first,
         second,
         atomics: true,
-        unordered: false,
+        ..Targets::default()
     })
 }

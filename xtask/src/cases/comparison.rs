@@ -33,16 +33,14 @@ pub fn compare(case: &Case, stage: Stage, reported: &[Reported]) -> Vec<Differen
                 .iter()
                 .any(|r| is_pair(r) && r.real == real && label.covers(&r.lines))
         };
-        let waits = || {
-            reported
-                .iter()
-                .any(|r| r.real && label.lines.iter().all(|line| r.waiting.contains(line)))
-        };
+        let waits = |real| reported.iter().any(|r| r.real == real && label.waits(r));
         let what = match label.ask {
-            Ask::Real if found(true) || waits() => continue,
+            Ask::Real if found(true) || waits(true) => continue,
             Ask::Real if found(false) => format!("{} is only suspected, wanted real", label.text(name)),
             Ask::Real => format!("{}, wanted real", label.text(name)),
-            Ask::Suspected(of) if of == stage && !found(false) => format!("{}, wanted suspected", label.text(name)),
+            Ask::Suspected(of) if of == stage && !found(false) && !waits(false) => {
+                format!("{}, wanted suspected", label.text(name))
+            }
             _ => continue,
         };
         differences.push(Difference::Missing(what));
@@ -86,6 +84,14 @@ fn surplus(case: &Case, stage: Stage, reported: &Reported) -> Option<Difference>
     if !is_pair(reported) {
         // The bad end that a marked pair leads to may also be reported by itself: the same failure can come
         // about in runs in which no single pair is to blame.
+        let tolerated = |label: &Label| match label.ask {
+            Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) => of == stage && label.waits(reported),
+            // A suspicion of what is wanted real: that it is not shown is told as missing.
+            Ask::Real => label.waits(reported),
+        };
+        if !reported.real && case.labels.values().any(tolerated) {
+            return None;
+        }
         let kind_is_wanted = case.expect.contains(&Expect::Kind(reported.kind.clone()));
         return (!kind_is_wanted && !harm_is_wanted).then_some(Difference::Surplus(text));
     }
@@ -132,6 +138,11 @@ impl Label {
             return false;
         };
         lines == [Some(*first), Some(*last)]
+    }
+
+    /// Whether threads of a deadlock wait at all these lines.
+    fn waits(&self, reported: &Reported) -> bool {
+        self.lines.iter().all(|line| reported.waiting.contains(line))
     }
 
     fn text(&self, name: &str) -> String {

@@ -7,40 +7,63 @@ use crate::describe::Names;
 use crate::phase_one::PhaseOne;
 use crate::store::{Execution, StoreError};
 use crate::token::Token;
+use crate::waiting_cycle::WaitingCycle;
 use deadheat_confirm::Case;
 use deadheat_confirm::candidate::{BadRun, Shown};
+use deadheat_confirm::deadlock::CycleCase;
+use deadheat_model::{FindingKind, Harm, HarmKind};
 use deadheat_report::finding::{self, Finding, Report, Stats};
+
+/// What a hunt has judged.
+pub(super) struct Judged {
+    pub candidates: Vec<Candidate>,
+    /// One each.
+    pub cases: Vec<Case>,
+    pub cycles: Vec<WaitingCycle>,
+    /// One each.
+    pub rings: Vec<CycleCase>,
+    /// Bad ends of other runs.
+    pub bad: Vec<BadRun>,
+}
 
 /// A finding and the execution that shows it.
 type Found = (Finding, Option<Execution>);
 
 impl Work<'_> {
-    pub(super) fn report(
-        mut self,
-        candidates: Vec<Candidate>,
-        cases: Vec<Case>,
-        bad: Vec<BadRun>,
-        phase: &PhaseOne,
-    ) -> Hunt {
+    pub(super) fn report(mut self, judged: Judged, phase: &PhaseOne) -> Hunt {
+        let Judged {
+            candidates,
+            cases,
+            cycles,
+            rings,
+            bad,
+        } = &judged;
         let mut names = Names::new(&phase.sites);
         let mut found: Vec<Found> = Vec::new();
-        for (candidate, case) in candidates.iter().zip(&cases) {
+        for (cycle, case) in cycles.iter().zip(rings) {
+            found.push(self.cycle(&mut names, cycle, case));
+        }
+        for (candidate, case) in candidates.iter().zip(cases) {
             let finding = names.race(candidate, case);
             let execution = case.shown.as_ref().map(|s| self.execution(s));
             found.push((finding, execution));
         }
-        for end in bad.iter().chain(cases.iter().flat_map(|c| &c.bad)) {
-            if !laid(end, &cases) {
-                let finding = bad_end::finding(&mut names, end);
+        let ends = bad.iter().chain(cases.iter().flat_map(|c| &c.bad));
+        for end in ends.chain(rings.iter().flat_map(|c| &c.bad)) {
+            if laid(end, cases) {
+                continue;
+            }
+            let finding = bad_end::finding(&mut names, end);
+            if !shown_cycle(&finding, cycles, rings) {
                 found.push((finding, Some(self.execution(&end.shown))));
             }
         }
         let mut seen = std::collections::HashSet::new();
         found.retain(|(f, _)| seen.insert(f.fingerprint.clone()));
-        if let Err(error) = self.keep(&candidates, &mut found) {
+        if let Err(error) = self.keep(&judged, &mut found) {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
         }
-        let stats = self.stats(&candidates, &cases, phase);
+        let stats = self.stats(&judged, phase);
         let mut report = Report {
             version: finding::VERSION,
             program: self.program(),
@@ -74,8 +97,34 @@ impl Work<'_> {
         }
     }
 
+    /// The finding of a cycle of waiting: the deadlock it ended in, or the suspicion.
+    fn cycle(&self, names: &mut Names<'_>, cycle: &WaitingCycle, case: &CycleCase) -> Found {
+        let Some(shown) = &case.shown else {
+            return (cycle.suspected(names, case), None);
+        };
+        let outcome = deadheat_confirm::Outcome::of(&shown.run);
+        let harm = outcome.as_harm().unwrap_or(Harm {
+            kind: HarmKind::Deadlock,
+            detail: String::new(),
+        });
+        let end = BadRun {
+            outcome,
+            harm,
+            shown: shown.clone(),
+            met: false,
+        };
+        let finding = Finding {
+            kind: FindingKind::Deadlock,
+            tries: case.tries,
+            hits: case.hits,
+            fingerprint: cycle.fingerprint.clone(),
+            ..bad_end::finding(names, &end)
+        };
+        (finding, Some(self.execution(shown)))
+    }
+
     /// Gives labels and replay tokens, and stores everything.
-    fn keep(&self, candidates: &[Candidate], found: &mut [Found]) -> Result<(), StoreError> {
+    fn keep(&self, judged: &Judged, found: &mut [Found]) -> Result<(), StoreError> {
         let (program, input) = (self.input.program, self.input.hash());
         let mut number = 0;
         for (finding, execution) in found.iter_mut() {
@@ -88,8 +137,11 @@ impl Work<'_> {
         }
         self.store.together(|| {
             self.store.save_input(self.input)?;
-            for candidate in candidates {
+            for candidate in &judged.candidates {
                 self.store.save_suspicion(candidate, program, input)?;
+            }
+            for cycle in &judged.cycles {
+                self.store.save_cycle(cycle, program, input)?;
             }
             for (finding, execution) in found.iter_mut() {
                 finding.id = self.store.label(&finding.fingerprint)?;
@@ -134,9 +186,12 @@ impl Work<'_> {
         }
     }
 
-    fn stats(&self, candidates: &[Candidate], cases: &[Case], phase: &PhaseOne) -> Stats {
-        let settled = cases.iter().filter(|c| c.settled.is_some()).count();
-        let done = settled == cases.len() && (phase.done(true) || self.options.extent != Extent::Hunt);
+    fn stats(&self, judged: &Judged, phase: &PhaseOne) -> Stats {
+        let Judged { cases, rings, .. } = judged;
+        let settled =
+            cases.iter().filter(|c| c.settled.is_some()).count() + rings.iter().filter(|c| c.settled.is_some()).count();
+        let candidates = cases.len() + rings.len();
+        let done = settled == candidates && (phase.done(true) || self.options.extent != Extent::Hunt);
         let stopped = match () {
             () if self.interrupted() => Some("interrupted".to_string()),
             () if self.trouble.is_some() => self.trouble.clone(),
@@ -148,12 +203,21 @@ impl Work<'_> {
             runs: self.stage.runs(),
             seconds: self.begun.elapsed().as_secs_f64(),
             schedules: phase.schedules,
-            candidates: candidates.len() as u32,
+            candidates: candidates as u32,
             settled: settled as u32,
-            inconclusive: phase.inconclusive + cases.iter().map(|c| c.inconclusive).sum::<u32>(),
+            inconclusive: phase.inconclusive
+                + cases.iter().map(|c| c.inconclusive).sum::<u32>()
+                + rings.iter().map(|c| c.inconclusive).sum::<u32>(),
             stopped,
         }
     }
+}
+
+/// Whether a bad end is a deadlock that was shown already.
+fn shown_cycle(end: &Finding, cycles: &[WaitingCycle], rings: &[CycleCase]) -> bool {
+    let mut shown = cycles.iter().zip(rings).filter(|(_, case)| case.shown.is_some());
+    let stuck = matches!(end.kind, FindingKind::Deadlock | FindingKind::LostWakeup);
+    stuck && shown.any(|(cycle, _)| cycle.is(end))
 }
 
 /// Whether an end like this is laid to some pair already.

@@ -30,6 +30,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         orders: vec![],
         threads: vec![],
         ended_at: None,
+        story: None,
         harm: None,
         tries: 1,
         hits: 1,

@@ -54,6 +54,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         orders: vec![],
         threads: vec![],
         ended_at: None,
+        story: None,
         harm: None,
         tries: 20,
         hits: 0,

@@ -3,13 +3,14 @@
 
 use super::{interpose, mutex};
 use crate::clock;
+use crate::lock_order;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
 use crate::token::{first_waiting, point, wait, wake};
 use crate::wait::{Outcome, Wait, word};
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
-use deadheat_model::{ObjectKind, Operation};
+use deadheat_model::{LockMode, ObjectKind, Operation};
 use libc::{c_int, timespec};
 
 const FLAGS: u64 = 36;
@@ -36,7 +37,13 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
         if !mutex::may_wait_with(t, m) {
             return libc::EPERM;
         }
-        point(Operation::Acquire(ObjectKind::Condition, observe::object(c)));
+        let usual = Operation::Acquire(ObjectKind::Condition, observe::object(c));
+        if deadline == NEVER {
+            lock_order::waits(t, ObjectKind::Condition, c, LockMode::Write, Some(m));
+            point(lock_order::coming(t, Wait::Condition(c), usual));
+        } else {
+            point(usual);
+        }
         super::cancel::test(t);
         let count = match mutex::unlock(t, m, true) {
             Ok(count) => count,
@@ -47,7 +54,8 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
             super::not_modelled("condition variable shared between processes");
             t.shared = true;
         }
-        let outcome = wait(t, Wait::Condition(c), mutex::acquire(m), deadline);
+        let next = mutex::coming(t, m);
+        let outcome = wait(t, Wait::Condition(c), next, deadline);
         if outcome == Outcome::Ready {
             observe::acquire_edge(t.id, ObjectKind::Condition, c);
         }
@@ -63,6 +71,7 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
 /// Wakes one waiter or all.
 pub fn signal(t: &mut Thread, c: u64, all: bool) {
     point(Operation::Release(ObjectKind::Condition, observe::object(c)));
+    lock_order::signals(t, ObjectKind::Condition, c);
     let mut edge = false;
     while let Some(waiter) = first_waiting(|w| w.wait == Wait::Condition(c)) {
         if !edge {

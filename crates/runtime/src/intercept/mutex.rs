@@ -5,6 +5,7 @@
 
 use super::interpose;
 use crate::clock;
+use crate::lock_order;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, released, wait};
@@ -63,13 +64,22 @@ pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
         }
         while word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
             t.shared = kind & SHARED != 0;
-            let outcome = wait(t, Wait::Lock(ObjectKind::Mutex, a), acquire(a), deadline);
+            let next = if deadline == NEVER { coming(t, a) } else { acquire(a) };
+            let outcome = wait(t, Wait::Lock(ObjectKind::Mutex, a), next, deadline);
             if outcome == Outcome::TimedOut && word(a).load(Relaxed) != 0 {
                 return libc::ETIMEDOUT;
             }
         }
+        if deadline == NEVER {
+            lock_order::waits(t, ObjectKind::Mutex, a, LockMode::Write, None);
+        }
         take(t, a, kind, count)
     }
+}
+
+/// The operation of a thread that is about to wait for the mutex at `a` as long as it takes.
+pub fn coming(t: &Thread, a: u64) -> Operation {
+    lock_order::coming(t, Wait::Lock(ObjectKind::Mutex, a), acquire(a))
 }
 
 /// The lock word is ours: the rest of the fields.
@@ -108,6 +118,7 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, all: bool) -> Result<i32, c_int> {
         }
         if owner > 0 && owner != own(t) {
             // Given back by a thread that did not take it: a misuse that glibc lets pass.
+            crate::stuck::given_back_by_another();
             if let Some(taker) = token::thread(ThreadId(owner as u32 - 1)) {
                 taker.locks.retain(|l| l.1 != a);
             }
@@ -159,7 +170,7 @@ unsafe fn timed(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
 
 interpose! {
     fn pthread_mutex_lock(t; mutex: *mut c_void) -> c_int {
-        point(acquire(mutex as u64));
+        point(coming(t, mutex as u64));
         lock(t, mutex as u64, NEVER, 1)
     }
     fn pthread_mutex_timedlock(t; mutex: *mut c_void, until: *const timespec) -> c_int {
@@ -173,7 +184,7 @@ interpose! {
         point(acquire(a));
         let kind = word(a + KIND).load(Relaxed);
         if word(a).load(Relaxed) == 0 || (kind & 3 == RECURSIVE && word(a + OWNER).load(Relaxed) == own(t)) {
-            return lock(t, a, NEVER, 1);
+            return lock(t, a, 0, 1);
         }
         failed_try(t);
         libc::EBUSY

@@ -2,6 +2,7 @@
 
 use super::interpose;
 use crate::clock;
+use crate::lock_order;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, released, scheduler, wait};
@@ -39,7 +40,14 @@ fn acquire(a: u64) -> Operation {
 
 unsafe fn read_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     let Some(deadline) = deadline else { return libc::EINVAL };
-    point(acquire(a));
+    let next = |t: &Thread| {
+        if deadline == NEVER {
+            lock_order::coming(t, Wait::ReadLock(a), acquire(a))
+        } else {
+            acquire(a)
+        }
+    };
+    point(next(t));
     // SAFETY: the caller's lock.
     unsafe {
         if word(a + WRITER).load(Relaxed) == t.id.0 as i32 + 1 {
@@ -47,11 +55,14 @@ unsafe fn read_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
         }
         while !readable(a) {
             t.shared = word(a + SHARED).load(Relaxed) != 0;
-            if wait(t, Wait::ReadLock(a), acquire(a), deadline) == Outcome::TimedOut && !readable(a) {
+            if wait(t, Wait::ReadLock(a), next(t), deadline) == Outcome::TimedOut && !readable(a) {
                 return libc::ETIMEDOUT;
             }
         }
         word(a).fetch_add(1, Relaxed);
+    }
+    if deadline == NEVER {
+        lock_order::waits(t, ObjectKind::RwLock, a, LockMode::Read, None);
     }
     token::acquired(t, ObjectKind::RwLock, a, LockMode::Read);
     0
@@ -59,7 +70,14 @@ unsafe fn read_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
 
 unsafe fn write_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     let Some(deadline) = deadline else { return libc::EINVAL };
-    point(acquire(a));
+    let next = |t: &Thread| {
+        if deadline == NEVER {
+            lock_order::coming(t, Wait::WriteLock(a), acquire(a))
+        } else {
+            acquire(a)
+        }
+    };
+    point(next(t));
     // SAFETY: the caller's lock.
     unsafe {
         if word(a + WRITER).load(Relaxed) == t.id.0 as i32 + 1 {
@@ -67,11 +85,14 @@ unsafe fn write_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
         }
         while !writable(a) {
             t.shared = word(a + SHARED).load(Relaxed) != 0;
-            if wait(t, Wait::WriteLock(a), acquire(a), deadline) == Outcome::TimedOut && !writable(a) {
+            if wait(t, Wait::WriteLock(a), next(t), deadline) == Outcome::TimedOut && !writable(a) {
                 return libc::ETIMEDOUT;
             }
         }
         word(a + WRITER).store(t.id.0 as i32 + 1, Relaxed);
+    }
+    if deadline == NEVER {
+        lock_order::waits(t, ObjectKind::RwLock, a, LockMode::Write, None);
     }
     token::acquired(t, ObjectKind::RwLock, a, LockMode::Write);
     0

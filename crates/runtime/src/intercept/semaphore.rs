@@ -2,6 +2,7 @@
 
 use super::interpose;
 use crate::clock;
+use crate::lock_order;
 use crate::observe;
 use crate::sys::fail;
 use crate::thread::{NEVER, Thread};
@@ -9,7 +10,7 @@ use crate::token::{point, progress, wait};
 use crate::wait::{Outcome, Wait, word};
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
-use deadheat_model::{ObjectKind, Operation};
+use deadheat_model::{LockMode, ObjectKind, Operation};
 use libc::{c_int, timespec};
 
 /// glibc's mark of a semaphore that processes share.
@@ -38,13 +39,21 @@ unsafe fn wait_for(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     let Some(deadline) = deadline else {
         return fail(libc::EINVAL);
     };
-    point(acquire(a));
+    let next = |t: &Thread| {
+        if deadline == NEVER {
+            lock_order::coming(t, Wait::Semaphore(a), acquire(a))
+        } else {
+            acquire(a)
+        }
+    };
+    point(next(t));
     super::cancel::test(t);
     // SAFETY: the caller's semaphore.
     while !unsafe { take(t, a) } {
         // SAFETY: as above.
         t.shared = unsafe { word(a + SHARED) }.load(Relaxed) != 0;
-        match wait(t, Wait::Semaphore(a), acquire(a), deadline) {
+        let next = next(t);
+        match wait(t, Wait::Semaphore(a), next, deadline) {
             Outcome::Ready => {}
             Outcome::TimedOut => return fail(libc::ETIMEDOUT),
             Outcome::Interrupted => {
@@ -54,6 +63,9 @@ unsafe fn wait_for(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
                 }
             }
         }
+    }
+    if deadline == NEVER {
+        lock_order::waits(t, ObjectKind::Semaphore, a, LockMode::Write, None);
     }
     0
 }
@@ -81,6 +93,7 @@ interpose! {
             return fail(libc::EOVERFLOW);
         }
         observe::release_edge(t.id, ObjectKind::Semaphore, a);
+        lock_order::signals(t, ObjectKind::Semaphore, a);
         word(a).fetch_add(1, Relaxed);
         point(Operation::Continue);
         0

@@ -1,6 +1,7 @@
 //! `pthread_spin_*`: one word, 0 when free.
 
 use super::interpose;
+use crate::lock_order;
 use crate::observe;
 use crate::thread::NEVER;
 use crate::token::{self, point, released, wait};
@@ -21,10 +22,13 @@ interpose! {
     }
     fn pthread_spin_lock(t; lock: *mut c_void) -> c_int {
         let a = lock as u64;
-        point(acquire(a));
+        let own = Wait::Lock(ObjectKind::SpinLock, a);
+        point(lock_order::coming(t, own, acquire(a)));
         while word(a).compare_exchange(0, 1, Relaxed, Relaxed).is_err() {
-            wait(t, Wait::Lock(ObjectKind::SpinLock, a), acquire(a), NEVER);
+            let next = lock_order::coming(t, own, acquire(a));
+            wait(t, own, next, NEVER);
         }
+        lock_order::waits(t, ObjectKind::SpinLock, a, LockMode::Write, None);
         token::acquired(t, ObjectKind::SpinLock, a, LockMode::Write);
         0
     }

@@ -11,7 +11,7 @@ use crate::sys::{gettid, sys};
 use crate::thread::{NEVER, StartRoutine, Thread};
 use crate::token::{self, point, scheduler, wait};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, observe, report, stuck, tls};
+use crate::{clock, lock_order, observe, report, stuck, tls};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
@@ -165,6 +165,7 @@ pub unsafe fn create(
         // The thread's descriptor lies at the top of its stack.
         child.stack = ((*pthread).saturating_sub(size as u64), *pthread);
         observe::thread_created(t.id, child.id);
+        lock_order::created(t.id, child.id);
         report::write(&Record::Thread(ThreadCreated {
             thread: child.id,
             parent: t.id,
@@ -188,11 +189,17 @@ pub unsafe fn join(t: &mut Thread, pthread: pthread_t, result: *mut *mut c_void,
     if child.id == t.id {
         return libc::EDEADLK;
     }
-    point(Operation::Join(child.id));
+    let usual = Operation::Join(child.id);
+    if deadline == NEVER {
+        lock_order::waits_for_end(t, child.id);
+        point(lock_order::coming(t, Wait::Join(child.id), usual));
+    } else {
+        point(usual);
+    }
     super::cancel::test(t);
     while !child.ended {
         child.joining = true;
-        let outcome = wait(t, Wait::Join(child.id), Operation::Join(child.id), deadline);
+        let outcome = wait(t, Wait::Join(child.id), usual, deadline);
         child.joining = false;
         match outcome {
             Outcome::TimedOut if !child.ended => return libc::ETIMEDOUT,
@@ -206,6 +213,7 @@ pub unsafe fn join(t: &mut Thread, pthread: pthread_t, result: *mut *mut c_void,
 
 unsafe fn finish_join(t: &mut Thread, child: &mut Thread, result: *mut *mut c_void) -> c_int {
     observe::thread_joined(t.id, child.id);
+    lock_order::joined(t.id, child.id);
     let pthread = child.pthread;
     scheduler().threads.forget(child);
     // SAFETY: the caller's thread and result.

@@ -4,7 +4,7 @@
 use super::Scheduler;
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, descriptors, observe, signals, stuck, switching};
+use crate::{clock, descriptors, lock_order, observe, signals, stuck, switching};
 use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
@@ -82,6 +82,9 @@ impl Scheduler {
             let t = unsafe { &mut *t };
             if t.enabled(now) {
                 any = true;
+                if let Operation::Part(part) = t.next {
+                    t.next = lock_order::refreshed(t, part);
+                }
                 self.enabled.push(Enabled {
                     thread: t.id,
                     next: t.next,
@@ -102,6 +105,12 @@ impl Scheduler {
 
     /// Asks the policy, waiting for the world outside as long as nobody can run.
     pub(super) fn ask(&mut self, t: &Thread, cause: Cause) -> (&'static mut Thread, Option<Met>) {
+        if let Some((_, since)) = self.ring
+            && self.step.saturating_sub(since) > stuck::GRACE
+            && let Some(first) = self.ring()
+        {
+            stuck::deadlock_of(first);
+        }
         self.picks = self.picks.wrapping_add(1);
         self.polled = self.picks.is_multiple_of(self.poll_every);
         if self.polled {
@@ -139,7 +148,8 @@ impl Scheduler {
             to.outcome = Outcome::TimedOut;
         }
         if entry.thread != t.id || entry.timeout {
-            self.trail.switch(self.step, entry.thread, entry.timeout);
+            let preempts = cause == Cause::Point && entry.thread != t.id;
+            self.trail.switch(self.step, entry.thread, entry.timeout, preempts);
         }
         (to, answer.met)
     }

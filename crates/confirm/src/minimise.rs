@@ -1,0 +1,321 @@
+//! Minimisation: the fewest switches that still show a finding, and the two events whose swap makes it go away.
+//!
+//! Delta debugging (Zeller and Hildebrandt, TSE 2002) over the switches of the recorded run, each named by the thread
+//! that loses the turn and its own count of points, so that the others keep their meaning when one is left out (policy
+//! `deviations`); in between the schedule is ordinary. Only removals are tried, in halves, quarters and so on: what
+//! stays is needed, each switch by itself, unless the bound of runs was reached. Each attempt is a run, as bounded by
+//! the caller. The result counts only if it repeats with the same schedule hash.
+//!
+//! A switch by which a thread that could go on loses the turn is a preemption; the others choose who goes on where one
+//! waits.
+
+use crate::deadlock::is_at;
+use crate::orders;
+use crate::outcome::Outcome;
+use crate::stage::{Run, RunError, Stage};
+use deadheat_model::{Harm, ThreadId};
+use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Policy, Switch};
+use deadheat_wire::record::{Meeting, Step};
+
+/// What a run must show.
+#[derive(Clone, Debug)]
+pub enum Showing {
+    /// It ends like this.
+    Ends(Outcome),
+    /// It ends in the deadlock of these places.
+    Cycle(Vec<CyclePlace>),
+    /// The pair meets.
+    Meets,
+    /// The pair meets, and the run ends like this.
+    MeetsAndEnds(Outcome),
+    /// The pair's accesses are made in no order.
+    Unordered,
+}
+
+impl Showing {
+    /// Whether a run shows it.
+    pub fn by(&self, run: &Run) -> bool {
+        let outcome = Outcome::of(run);
+        let met = !run.records.meetings.is_empty();
+        match self {
+            Showing::Ends(end) => outcome.alike(end),
+            Showing::Cycle(places) => {
+                let deadlock = run.records.deadlock.as_ref();
+                outcome == Outcome::Deadlock && deadlock.is_some_and(|d| is_at(places, d))
+            }
+            Showing::Meets => met && !outcome.inconclusive(),
+            Showing::MeetsAndEnds(end) => met && outcome.alike(end),
+            Showing::Unordered => !run.records.unordered.is_empty() && !outcome.inconclusive(),
+        }
+    }
+}
+
+/// A minimised execution and its story.
+#[derive(Clone, Debug)]
+pub struct Minimal {
+    /// Its plan.
+    pub plan: Plan,
+    /// The execution.
+    pub run: Run,
+    /// Hash of its schedule.
+    pub hash: u64,
+    /// The meeting that shows the pair, if it is one that does.
+    pub meeting: Option<u32>,
+    /// The execution with that meeting resolved the other way.
+    pub other: Option<Run>,
+    /// Its events.
+    pub story: Story,
+}
+
+/// What happens in a minimised execution.
+#[derive(Clone, Debug)]
+pub struct Story {
+    /// Its events in order.
+    pub steps: Vec<Step>,
+    /// Its switches.
+    pub switches: Vec<Switch>,
+    /// The two events whose swap makes the finding go away.
+    pub swap: Option<Swap>,
+    /// Runs that the minimisation took.
+    pub runs: u32,
+}
+
+impl Story {
+    /// Switches by which a thread lost the turn that could have gone on.
+    pub fn preemptions(&self) -> u32 {
+        self.switches.iter().filter(|s| s.preempts).count() as u32
+    }
+}
+
+/// Two events in the order of the finding, and what comes of it the other way round.
+#[derive(Clone, Debug)]
+pub struct Swap {
+    /// Index of the event that comes first in the finding.
+    pub first: usize,
+    /// Index of the one that comes second, or would come.
+    pub second: usize,
+    /// How the run ends if the second comes first.
+    pub outcome: Outcome,
+}
+
+/// Minimises runs of one program.
+#[derive(Clone, Copy)]
+pub struct Minimiser<'a> {
+    /// Starts runs.
+    pub stage: &'a Stage,
+    /// Most runs for one finding.
+    pub runs: u32,
+    /// Says when to stop.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// What harms.
+    pub harm: &'a (dyn Fn(&Outcome) -> Option<Harm> + Sync),
+}
+
+impl Minimiser<'_> {
+    /// The fewest switches of `run` that still show it; none if the run does not show it in this form.
+    pub fn minimise(&self, plan: &Plan, run: &Run, showing: &Showing) -> Result<Option<Minimal>, RunError> {
+        let mut attempts = Attempts {
+            stage: self.stage,
+            plan,
+            showing,
+            left: self.runs,
+        };
+        let mut kept = deviations(&run.records.switches);
+        if attempts.run(&kept)?.is_none() {
+            return Ok(None);
+        }
+        if attempts.run(&[])?.is_some() {
+            kept.clear();
+        }
+        let mut size = kept.len().div_ceil(2);
+        while size > 0 && !(self.stop)() {
+            let before = kept.len();
+            // From the end: what follows the decisive switch is rarely needed.
+            let mut end = kept.len();
+            while end > 0 && attempts.left > 0 && !(self.stop)() {
+                let start = end.saturating_sub(size);
+                let fewer = [&kept[..start], &kept[end..]].concat();
+                if attempts.run(&fewer)?.is_some() {
+                    kept = fewer;
+                }
+                end = start;
+            }
+            size = match size {
+                1 if kept.len() < before && attempts.left > 0 => 1,
+                size => size.min(kept.len().max(1)) / 2,
+            };
+        }
+        self.told(&mut attempts, &kept)
+    }
+
+    /// The minimal run once more with its events, if it repeats, and with the decisive events swapped.
+    fn told(&self, attempts: &mut Attempts<'_>, kept: &[Deviation]) -> Result<Option<Minimal>, RunError> {
+        attempts.left = attempts.left.max(1);
+        let Some(run) = attempts.run(kept)? else {
+            return Ok(None);
+        };
+        let Some(hash) = run.records.schedule_hash() else {
+            return Ok(None);
+        };
+        let plan = with(attempts.plan, kept);
+        let traced = Plan {
+            trace: true,
+            ..plan.clone()
+        };
+        let again = self.stage.run(&traced)?;
+        if again.records.schedule_hash() != Some(hash) || !attempts.showing.by(&again) {
+            return Ok(None);
+        }
+        let mut minimal = Minimal {
+            story: Story {
+                steps: again.records.steps_taken.clone(),
+                switches: run.records.switches.clone(),
+                swap: None,
+                runs: self.runs - attempts.left.min(self.runs) + 1,
+            },
+            plan,
+            run,
+            hash,
+            meeting: None,
+            other: None,
+        };
+        if matches!(attempts.showing, Showing::Meets | Showing::MeetsAndEnds(_)) {
+            self.turn(attempts, &mut minimal)?;
+            // Harm is laid to an order only if the other one is clean.
+            if minimal.other.is_none() && matches!(attempts.showing, Showing::MeetsAndEnds(_)) {
+                return Ok(None);
+            }
+        } else {
+            self.leave_out(attempts, kept, &mut minimal)?;
+        }
+        Ok(Some(minimal))
+    }
+
+    /// How a run ends, if that is no harm.
+    fn clean(&self, run: &Run) -> Option<Outcome> {
+        let outcome = Outcome::of(run);
+        let calm = !outcome.inconclusive() && (self.harm)(&outcome).is_none();
+        (calm && !matches!(outcome, Outcome::Deadlock | Outcome::Hang)).then_some(outcome)
+    }
+
+    /// The meeting of the pair resolved the other way.
+    fn turn(&self, attempts: &Attempts<'_>, minimal: &mut Minimal) -> Result<(), RunError> {
+        let harms = matches!(attempts.showing, Showing::MeetsAndEnds(_));
+        minimal.meeting = minimal.run.records.meetings.first().map(|m| m.number);
+        for meeting in orders::ends(&minimal.run.records.meetings).into_iter().rev() {
+            let plan = orders::plan(attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
+            let other = self.stage.run(&plan)?;
+            let turned = orders::resolved(&other, meeting).is_some_and(|first| first != meeting.arriving_first);
+            let clean = self.clean(&other);
+            if turned && (clean.is_some() || !harms) {
+                minimal.meeting = Some(meeting.number);
+                minimal.other = Some(other);
+                if let Some(outcome) = clean.filter(|_| harms) {
+                    minimal.story.swap = of_meeting(&minimal.story.steps, meeting, outcome);
+                }
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// The run without the last of its switches that it needs.
+    fn leave_out(&self, attempts: &Attempts<'_>, kept: &[Deviation], minimal: &mut Minimal) -> Result<(), RunError> {
+        for (n, needed) in kept.iter().enumerate().rev() {
+            let without = [&kept[..n], &kept[n + 1..]].concat();
+            let other = self.stage.run(&with(attempts.plan, &without))?;
+            if let Some(outcome) = self.clean(&other) {
+                minimal.story.swap = of_switch(&minimal.story, needed, outcome);
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Attempts<'a> {
+    stage: &'a Stage,
+    plan: &'a Plan,
+    showing: &'a Showing,
+    left: u32,
+}
+
+impl Attempts<'_> {
+    /// The run with these switches alone, if it shows what it must.
+    fn run(&mut self, kept: &[Deviation]) -> Result<Option<Run>, RunError> {
+        self.left = self.left.saturating_sub(1);
+        let run = match self.stage.run(&with(self.plan, kept)) {
+            Err(RunError::NoRuntime(_)) => return Ok(None),
+            other => other?,
+        };
+        Ok(Some(run).filter(|run| self.showing.by(run)))
+    }
+}
+
+fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
+    Plan {
+        policy: Policy::Deviations {
+            switches: kept.to_vec(),
+        },
+        ..plan.clone()
+    }
+}
+
+/// Recorded switches, named by the thread that loses the turn and its own count of points.
+fn deviations(switches: &[Switch]) -> Vec<Deviation> {
+    let turn = |s: &Switch| deadheat_schedule::Turn {
+        step: s.step,
+        thread: s.to,
+        timeout: s.timeout,
+    };
+    let turns: Vec<_> = switches.iter().map(turn).collect();
+    let named = deadheat_schedule::Deviation::of_turns(&turns);
+    let own = |d: deadheat_schedule::Deviation| Deviation {
+        of: d.of,
+        point: d.point,
+        to: d.to,
+        timeout: d.timeout,
+    };
+    named.into_iter().map(own).collect()
+}
+
+/// The two accesses of a meeting.
+fn of_meeting(steps: &[Step], meeting: &Meeting, outcome: Outcome) -> Option<Swap> {
+    let (a, p) = (&meeting.arriving.access, &meeting.postponed.access);
+    let last = |thread: ThreadId| {
+        let at = |s: &Step| s.thread == thread && s.step <= meeting.step && s.access.is_some();
+        steps.iter().rposition(at)
+    };
+    let (arriving, postponed) = (last(a.thread)?, last(p.thread)?);
+    let (first, second) = if meeting.arriving_first {
+        (arriving, postponed)
+    } else {
+        (postponed, arriving)
+    };
+    Some(Swap { first, second, outcome })
+}
+
+/// What the thread that lost the turn was about to do, and what another did first.
+fn of_switch(story: &Story, needed: &Deviation, outcome: Outcome) -> Option<Swap> {
+    let turns: Vec<Deviation> = deviations(&story.switches);
+    let at = turns.iter().position(|d| d == needed)?;
+    let step = story.switches[at].step;
+    let second = story
+        .steps
+        .iter()
+        .rposition(|s| s.thread == needed.of && s.step <= step)?;
+    let pending = &story.steps[second];
+    let later = || {
+        story
+            .steps
+            .iter()
+            .enumerate()
+            .filter(|(_, s)| s.step > step && s.thread != needed.of)
+    };
+    let same = |s: &Step| match (&s.access, &pending.access) {
+        (Some(a), Some(b)) => a.bytes.overlaps(b.bytes),
+        _ => s.object.is_some() && s.object == pending.object,
+    };
+    let first = later().find(|(_, s)| same(s)).or_else(|| later().next())?.0;
+    Some(Swap { first, second, outcome })
+}

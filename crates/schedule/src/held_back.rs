@@ -1,0 +1,163 @@
+//! Threads that are held back at statements, and who runs meanwhile: what the directed policies share.
+//!
+//! Postponements are bounded per thread and statement. Past the bound they thin out instead of ending, so that
+//! what happens in a hot loop's late rounds can still be met: n arrivals cost bound * (1 + ln(n / bound)). The
+//! monitor against livelocks counts scheduling points, never time: a thread postponed for longer than `patience`
+//! points is released. Threads that only spin, yield or sleep while another is postponed may well wait for that
+//! one: see [`HeldBack::idle`].
+
+use crate::{Cause, Enabled, Question, Random, Rng};
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use deadheat_model::ThreadId;
+
+/// A postponed thread is released after so many scheduling points, unless the plan says otherwise.
+pub const PATIENCE: u64 = 10_000;
+/// Sleepers that get turns may let so much virtual time pass between them, in nanoseconds, before a thread that is
+/// postponed is released for them: a program that polls until its time-out has not failed, it was held up. One sleep
+/// may be of any length.
+const DOZE: u64 = 2_000_000_000;
+/// Turns that threads which only yield get, each, before one that is postponed is released for them.
+const COURTESY: u64 = 8;
+
+#[derive(Clone, Copy, Debug)]
+struct Postponed {
+    thread: ThreadId,
+    since: u64,
+}
+
+/// See the module.
+#[derive(Clone, Debug)]
+pub(crate) struct HeldBack {
+    walk: Random,
+    postponements: u64,
+    patience: u64,
+    /// Turns that sleepers get before a postponed thread is released for them. Drawn for each run, since a
+    /// program that sleeps its way to the statements wants many, and one that sleeps until a postponed thread has
+    /// done its work wants few.
+    sleeps: u64,
+    postponed: Vec<Postponed>,
+    /// How often a thread was to be postponed at a statement.
+    arrivals: BTreeMap<(ThreadId, u64), u64>,
+    /// Scheduling points in a row at which a thread gave way.
+    ways: u64,
+    /// Turns of sleepers since the last release.
+    slept: u64,
+    /// Deadline of the first of them.
+    dozing: Option<u64>,
+}
+
+impl HeldBack {
+    /// Nobody yet, over a walk that switches with probability `switch`/1024.
+    pub fn new(seed: u64, switch: u32, postponements: u32, patience: u64) -> HeldBack {
+        let mut walk = Random::new(seed, switch);
+        let sleeps = patience >> (2 * (1 + walk.rng().below(4)));
+        HeldBack {
+            walk,
+            postponements: u64::from(postponements),
+            patience,
+            sleeps,
+            postponed: Vec::new(),
+            arrivals: BTreeMap::new(),
+            ways: 0,
+            slept: 0,
+            dozing: None,
+        }
+    }
+
+    /// The source of randomness.
+    pub fn rng(&mut self) -> &mut Rng {
+        self.walk.rng()
+    }
+
+    /// Whether nobody is postponed.
+    pub fn is_empty(&self) -> bool {
+        self.postponed.is_empty()
+    }
+
+    /// Whether the thread is postponed.
+    pub fn has(&self, thread: ThreadId) -> bool {
+        self.postponed.iter().any(|p| p.thread == thread)
+    }
+
+    /// Postpones the thread within the bound of its statement.
+    pub fn postpone(&mut self, step: u64, thread: ThreadId, statement: u64) {
+        let arrivals = self.arrivals.entry((thread, statement)).or_insert(0);
+        *arrivals += 1;
+        let arrivals = *arrivals;
+        if arrivals <= self.postponements || self.walk.rng().chance(self.postponements, arrivals) {
+            self.postponed.push(Postponed { thread, since: step });
+        }
+    }
+
+    /// Lets go those threads that do not pass the test.
+    pub fn keep(&mut self, test: impl Fn(ThreadId) -> bool) {
+        self.postponed.retain(|p| test(p.thread));
+    }
+
+    /// Takes a random thread out of the postponed set (algorithm 1, line 27).
+    fn release(&mut self) -> Option<ThreadId> {
+        if self.postponed.is_empty() {
+            return None;
+        }
+        let at = self.walk.rng().below(self.postponed.len() as u64) as usize;
+        (self.ways, self.slept, self.dozing) = (0, 0, None);
+        Some(self.postponed.remove(at).thread)
+    }
+
+    /// Who runs next of those that are not postponed, or whom to release.
+    pub fn go_on(&mut self, q: &Question<'_>) -> ThreadId {
+        let overdue = |p: &Postponed| q.step.saturating_sub(p.since) > self.patience;
+        if let Some(at) = self.postponed.iter().position(overdue) {
+            return self.postponed.remove(at).thread;
+        }
+        self.ways = if q.cause.gives_way() { self.ways + 1 } else { 0 };
+        if let Some(run) = self.idle(q) {
+            return run;
+        }
+        let postponed = &self.postponed;
+        let free = |e: &Enabled| postponed.iter().all(|p| p.thread != e.thread);
+        self.walk.pick(q, free).unwrap_or_else(|| q.oldest_or_running())
+    }
+
+    /// Whom to run if nobody works: of the threads that are not postponed, all spin, yield, sleep or wait.
+    ///
+    /// Sleepers go first, for a while: a program that sleeps before it comes to the statements is common, and time
+    /// does not order accesses. A thread that yields gets a few more turns, as it may do so out of courtesy; one that
+    /// was seen to spin gets none. Then a postponed thread is released: the others may wait for what it
+    /// would do.
+    fn idle(&mut self, q: &Question<'_>) -> Option<ThreadId> {
+        if self.postponed.is_empty() {
+            self.dozing = None;
+            return None;
+        }
+        let gave_way = |e: &Enabled| q.cause.gives_way() && e.thread == q.running;
+        let free = || q.enabled.iter().filter(|e| !self.has(e.thread));
+        let turns = COURTESY * free().filter(|e| !e.timeout).count() as u64;
+        if free().any(|e| !e.timeout && !gave_way(e)) {
+            // Threads that hand the turn round among themselves do not work either.
+            return if self.ways > turns { self.release() } else { None };
+        }
+        let sleeper = q.oldest(|e| e.timeout).and_then(|t| q.entry(t));
+        if self.slept < self.sleeps
+            && let Some(sleeper) = sleeper
+            && sleeper.stamp.saturating_sub(*self.dozing.get_or_insert(sleeper.stamp)) <= DOZE
+        {
+            self.slept += 1;
+            return Some(sleeper.thread);
+        }
+        if q.cause == Cause::Yield && q.can_go_on() && self.ways <= turns {
+            return Some(q.running);
+        }
+        self.release()
+    }
+
+    /// The walk's short way; only where nobody is postponed.
+    pub fn stays(&mut self, step: u64, next: &deadheat_model::Operation) -> bool {
+        let stays = crate::Policy::stays(&mut self.walk, step, next);
+        if stays {
+            self.ways = 0;
+        }
+        stays
+    }
+}
