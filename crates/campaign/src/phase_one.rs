@@ -55,6 +55,9 @@ pub struct PhaseOne {
     seen: Seen,
 }
 
+/// Accesses without shadow in words.
+const OUTSIDE: &str = "accesses to memory at unusual addresses";
+
 impl PhaseOne {
     /// Whether further schedules are worth while. `late`: phase 1 had its share of the budget.
     pub fn done(&self, late: bool) -> bool {
@@ -136,6 +139,12 @@ impl PhaseOne {
             if !self.notices.contains(&told) {
                 self.notices.push(told);
             }
+        }
+        let outside = run.records.granules.as_ref().map_or(0, |g| g.outside);
+        if outside > 0 && !self.notices.iter().any(|n| n.contains(OUTSIDE)) {
+            self.notices.push(format!(
+                "{OUTSIDE} ({outside} in one run): not watched, races there are not seen"
+            ));
         }
         if run.records.lost > 0 {
             self.notices.push(format!("{} records did not fit", run.records.lost));

@@ -40,6 +40,8 @@ pub(crate) struct Launch<'a> {
     pub directory: &'a Path,
     pub stdio: [Stdio; 3],
     pub fixed_addresses: bool,
+    /// Start it under this soft limit of the stack.
+    pub stack_limit: Option<u64>,
     pub setup: Option<&'a str>,
     /// Namespaces, directories to overlay, and the run's own directory (for mount points).
     pub private: Option<(Namespaces, &'a [PathBuf], &'a Path)>,
@@ -50,6 +52,7 @@ struct Child0 {
     private: Option<Private>,
     directory: CString,
     fixed_addresses: bool,
+    stack_limit: Option<u64>,
     setup: Option<Setup>,
 }
 
@@ -261,6 +264,18 @@ impl Child0 {
         if let Some(setup) = &self.setup {
             setup.run()?;
         }
+        if let Some(limit) = self.stack_limit {
+            let mut now = libc::rlimit {
+                rlim_cur: 0,
+                rlim_max: 0,
+            };
+            // SAFETY: buffers of ours.
+            unsafe {
+                libc::getrlimit(libc::RLIMIT_STACK, &mut now);
+                now.rlim_cur = limit.min(now.rlim_max);
+                libc::setrlimit(libc::RLIMIT_STACK, &now);
+            }
+        }
         if self.fixed_addresses {
             // Refused by some container profiles: the runtime then says that addresses are not fixed.
             // SAFETY: a system call without pointers.
@@ -316,6 +331,7 @@ impl Launch<'_> {
             private,
             directory: text(self.directory.as_os_str())?,
             fixed_addresses: self.fixed_addresses,
+            stack_limit: self.stack_limit,
             setup: self.setup.map(|c| Setup::new(c, self.environment)).transpose()?,
         };
         let [stdin, stdout, stderr] = self.stdio;
@@ -342,6 +358,7 @@ pub(crate) fn probe(namespaces: Namespaces, directories: &[PathBuf], run: &Path)
         directory: Path::new("/"),
         stdio: [Stdio::null(), Stdio::null(), Stdio::null()],
         fixed_addresses: false,
+        stack_limit: None,
         setup: None,
         private: Some((namespaces, directories, run)),
     };

@@ -131,6 +131,10 @@ pub enum StopReason {
     Killed,
 }
 
+/// Soft limit of the stack that programs are started under whose own is unusual.
+const USUAL_STACK: u64 = 8 << 20;
+/// A limit beyond this is unusual.
+const LARGE_STACK: u64 = 64 << 30;
 /// Exit status of a runtime that refuses to go on.
 const REFUSED: i32 = 70;
 
@@ -194,7 +198,7 @@ impl Stage {
         // The runtime notes how a run ends; where it gives up before it can, its exit status alone tells.
         let refused = match &run.records.ended {
             Some(ended) => ended.how == deadheat_wire::record::EndKind::Refused,
-            None => run.end == End::Exit(REFUSED) && !run.records.notices.is_empty(),
+            None => run.end == End::Exit(REFUSED) && run.stderr.text().contains("deadheat: "),
         };
         if refused {
             let notices: Vec<String> = run
@@ -312,6 +316,10 @@ impl Stage {
             isolation::copy(&self.program.directory, &directory.join("work"))?;
         }
         let Some(plan) = plan else { return Ok(None) };
+        let plan = Plan {
+            stack_limit: unusual_stack(),
+            ..plan.clone()
+        };
         std::fs::write(directory.join("plan"), plan.encode())?;
         let record = File::options()
             .read(true)
@@ -356,6 +364,7 @@ impl Stage {
             directory: &directory,
             stdio: [stdin.into(), duplicate(stdout)?, duplicate(stderr)?],
             fixed_addresses: plan,
+            stack_limit: unusual_stack().filter(|_| plan).map(|_| USUAL_STACK),
             setup: self.options.setup.as_deref(),
             private,
         };
@@ -392,6 +401,13 @@ impl Stage {
         kill();
         (status, stopped)
     }
+}
+
+/// The soft limit of the stack, if under it the kernel would put mappings where they have no shadow.
+fn unusual_stack() -> Option<u64> {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
+    let limit = limit.unwrap_or(libc::RLIM_INFINITY);
+    (limit > LARGE_STACK).then_some(limit)
 }
 
 /// Until the process ends, but at most 25 ms.

@@ -118,7 +118,10 @@ fn set_handler(signal: i32, handler: usize, flags: i32) {
 }
 
 /// Records a crash, then lets it happen.
-extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, context: *const libc::ucontext_t) {
+pub extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, context: *mut libc::ucontext_t) {
+    if signal == libc::SIGSEGV && crate::outside::let_through(context) {
+        return;
+    }
     let faults = matches!(signal, libc::SIGSEGV | libc::SIGBUS | libc::SIGFPE | libc::SIGILL);
     // SAFETY: the kernel's arguments.
     let (frame, fault) = unsafe {

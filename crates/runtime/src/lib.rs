@@ -8,8 +8,9 @@
 //! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`], [`event_trace`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
-//! - [`site`], [`shadow`], [`check`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`], [`statements`], [`targets`],
-//!   [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`], [`memory`]: sites, detection, confirmation;
+//! - [`site`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
+//!   [`statements`], [`targets`], [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`],
+//!   [`memory`]: sites, detection, confirmation;
 //! - [`start`]: puts all this to work.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
@@ -42,6 +43,7 @@ mod memo;
 mod memory;
 mod objects;
 mod observe;
+mod outside;
 mod range;
 mod real;
 mod region;

@@ -197,6 +197,16 @@ pub fn mapping(address: u64) -> Range<u64> {
     found
 }
 
+/// Whether `test` holds for any mapping of this process.
+pub fn any_mapping(mut test: impl FnMut(&Range<u64>) -> bool) -> bool {
+    let mut any = false;
+    read_maps(|line| {
+        any |= bounds(line).is_some_and(|(low, high)| test(&(low..high)));
+        !any
+    });
+    any
+}
+
 /// Calls `line` with each line of `/proc/self/maps` until it says false.
 fn read_maps(mut line: impl FnMut(&[u8]) -> bool) {
     // SAFETY: a path with its end, a buffer of ours, a descriptor of ours.

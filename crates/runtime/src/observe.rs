@@ -102,8 +102,8 @@ pub fn start(plan: &'static Plan) {
 }
 
 fn begin_detection(observer: &mut Observer, purpose: Purpose, keep: Keep) {
-    if !shadow::start() {
-        crate::start::refuse("no room for shadow memory, see the record");
+    if let Err(why) = shadow::start() {
+        crate::start::refuse(&why);
     }
     shadow::enter_thread();
     observer.purpose = purpose;

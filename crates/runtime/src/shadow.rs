@@ -7,12 +7,13 @@
 //! a set number, per block a word; both are touched only where a side byte says so.
 //! The distance is not a multiple of 4 KiB: cells would compete with their data for cache sets.
 //! The GS base needs FSGSBASE. Only two ranges of addresses have a shadow: position-independent executables with their heap, and
-//! mappings with stacks. Everything is reserved without commitment and stays out of core dumps.
+//! mappings with stacks; accesses elsewhere are let through ([`crate::outside`]). Everything is reserved without commitment and stays out of core dumps.
 
 use crate::sys::sys;
+use alloc::format;
+use alloc::string::String;
 use core::arch::asm;
 use core::ops::Range;
-use deadheat_wire::record::{Notice, Record};
 
 /// Bytes of a granule.
 pub const GRANULE: u64 = 8;
@@ -75,13 +76,14 @@ pub fn covered(address: u64, len: u64) -> Range<u64> {
     0..0
 }
 
-/// Reserves the shadow and points this thread's GS base at it. Says why not if it is refused.
-pub fn start() -> bool {
+/// Reserves the shadow. Says why not if it is refused.
+pub fn start() -> Result<(), String> {
     const FSGSBASE: u64 = 2;
     // SAFETY: reads what the kernel told the process at its start.
     if unsafe { libc::getauxval(libc::AT_HWCAP2) } & FSGSBASE == 0 {
-        refused("this processor or kernel has no FSGSBASE (Linux 5.9 and later on processors since 2012 have)");
-        return false;
+        return Err(
+            "this processor or kernel has no FSGSBASE (Linux 5.9 and later on processors since 2012 have)".into(),
+        );
     }
     for range in RANGES {
         let len = range.end - range.start;
@@ -94,20 +96,15 @@ pub fn start() -> bool {
         ];
         for (at, bytes) in parts {
             if !reserve(at, bytes) {
-                refused(&alloc::format!(
+                return Err(format!(
                     "no room for shadow memory: {} GiB of address space at {at:#x} were refused; lift the limit on \
-                     virtual memory (ulimit -v) and strict overcommit (vm.overcommit_memory=2)",
+                     virtual memory (ulimit -v) or strict overcommit (sysctl vm.overcommit_memory=2), whichever is set",
                     bytes >> 30
                 ));
-                return false;
             }
         }
     }
-    true
-}
-
-fn refused(why: &str) {
-    crate::report::write(&Record::Notice(Notice::Text(why.into())));
+    Ok(())
 }
 
 fn reserve(at: u64, bytes: u64) -> bool {

@@ -96,6 +96,9 @@ fn read(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn take_control(plan: Plan) {
+    if let Some(limit) = plan.stack_limit {
+        restore_stack_limit(limit);
+    }
     clock::start(plan.epoch_ns);
     crate::intercept::random::start(plan.input_seed);
     let policy = policy(&plan);
@@ -113,6 +116,21 @@ fn take_control(plan: Plan) {
     self_check(&images);
     observe::start(plan);
     site::attach_all();
+}
+
+/// The program's own limit of its stack; it was started under a smaller one, so that the kernel puts mappings where
+/// they have a shadow.
+fn restore_stack_limit(limit: u64) {
+    let mut now = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    // SAFETY: buffers of ours. Failure leaves the smaller limit.
+    unsafe {
+        sys!(libc::SYS_prlimit64, 0i32, libc::RLIMIT_STACK, 0usize, &raw mut now);
+        now.rlim_cur = limit.min(now.rlim_max);
+        sys!(libc::SYS_prlimit64, 0i32, libc::RLIMIT_STACK, &raw const now, 0usize);
+    }
 }
 
 /// The first record of a process.
@@ -264,12 +282,14 @@ fn is_libc(name: &str) -> bool {
 
 fn unmodelled(call: &str, why: &str) -> ! {
     report::write(&Record::Notice(Notice::NotInterposed { call: call.into() }));
-    ending::finish(EndKind::Refused, None);
     refuse(&format!("{call} {why}; the program cannot be run under control"))
 }
 
+/// Gives up: says why on standard error and, if there is a record file, there.
 pub fn refuse(why: &str) -> ! {
     say(&format!("deadheat: {why}"));
+    report::write(&Record::Notice(Notice::Text(why.into())));
+    ending::finish(EndKind::Refused, None);
     exit_group(REFUSED)
 }
 

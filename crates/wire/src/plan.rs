@@ -41,6 +41,8 @@ pub struct Plan {
     pub stop_at: Option<StopAt>,
     /// Record the events of the run in order, for the story of a finding.
     pub trace: bool,
+    /// The soft limit of the main thread's stack that the program is to have, if it is not started under it.
+    pub stack_limit: Option<u64>,
     /// Follow children of `fork` and `exec` (their own records go into the same file).
     pub follow: bool,
 }
@@ -214,6 +216,7 @@ impl Plan {
             record_schedule: true,
             stop_at: None,
             trace: false,
+            stack_limit: None,
             follow: true,
         }
     }

@@ -3,6 +3,7 @@
 use super::interpose;
 use crate::clock;
 use crate::ending;
+use crate::outside;
 use crate::real::real;
 use crate::signals::{self, Handler, bit};
 use crate::sys::{c_result, fail, getpid, sys};
@@ -28,6 +29,11 @@ pub fn kernel_handler(signal: c_int) -> Option<usize> {
 
 /// Handlers of crashes go straight to the kernel; ours stands in for the default.
 unsafe fn set_crash(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
+    if signal == libc::SIGSEGV && outside::active() {
+        // SAFETY: the caller's actions.
+        unsafe { outside::set_handler(new, old) };
+        return 0;
+    }
     // SAFETY: the caller's actions.
     unsafe {
         let result =
