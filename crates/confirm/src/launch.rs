@@ -245,6 +245,25 @@ fn loopback_up() -> io::Result<()> {
     }
 }
 
+/// Makes room for the descriptors above, as far as that is allowed; the limit to go back to.
+fn more_descriptors() -> libc::rlimit {
+    let mut limit = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
+    let needed = (LOWER_FD as usize + MOST_OVERLAYS + 1) as libc::rlim_t;
+    // SAFETY: buffers of ours.
+    unsafe {
+        libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit);
+        let more = libc::rlimit {
+            rlim_cur: limit.rlim_cur.max(needed),
+            rlim_max: limit.rlim_max.max(needed),
+        };
+        libc::setrlimit(libc::RLIMIT_NOFILE, &more);
+    }
+    limit
+}
+
 impl Child0 {
     fn prepare(&self) -> io::Result<()> {
         // SAFETY: system calls on plain values.
@@ -257,7 +276,10 @@ impl Child0 {
             libc::setrlimit(libc::RLIMIT_CORE, &none);
         }
         if let Some(private) = &self.private {
+            let limit = more_descriptors();
             private.enter()?;
+            // SAFETY: a buffer of ours.
+            unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
         }
         // SAFETY: a live C string.
         succeeded(unsafe { libc::chdir(self.directory.as_ptr()) })?;

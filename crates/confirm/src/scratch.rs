@@ -7,6 +7,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
+/// A record file is at least this large; the end of it is kept for how the run ended.
+const LEAST_RECORD: u64 = 4 << 20;
+
 /// A directory that is removed when dropped.
 #[derive(Debug)]
 pub struct Scratch {
@@ -30,6 +33,14 @@ impl Scratch {
             n if n >= 512 << 20 && writable(shm) => (shm.to_path_buf(), n),
             _ => (std::env::temp_dir(), 4 << 30),
         };
+        let most = rustix::process::getrlimit(rustix::process::Resource::Fsize).current;
+        let record_size = (free / 16).clamp(16 << 20, 256 << 20).min(most.unwrap_or(u64::MAX));
+        if record_size < LEAST_RECORD {
+            return Err(io::Error::other(format!(
+                "a run's records need files of at least {} MiB; lift the limit on file sizes (ulimit -f)",
+                LEAST_RECORD >> 20
+            )));
+        }
         let name = format!(
             "dh-{:08x}{:02x}",
             std::process::id(),
@@ -41,7 +52,7 @@ impl Scratch {
         Ok(Scratch {
             root,
             next: AtomicU32::new(0),
-            record_size: (free / 16).clamp(16 << 20, 256 << 20),
+            record_size,
         })
     }
 

@@ -211,7 +211,8 @@ impl Stage {
                 })
                 .collect();
             let told = if notices.is_empty() {
-                run.stderr.text().trim().to_string()
+                let text = run.stderr.text();
+                text.trim().trim_start_matches("deadheat: ").to_string()
             } else {
                 notices.join("; ")
             };

@@ -53,7 +53,7 @@ impl Region {
         }
     }
 
-    fn open(&self) -> bool {
+    fn open(&self) {
         let mut size = SIZE;
         while size >= 1 << 28 {
             let at = map(BASE, size, libc::MAP_FIXED_NOREPLACE);
@@ -62,11 +62,14 @@ impl Region {
                 unsafe { sys!(libc::SYS_madvise, at, size, libc::MADV_DONTDUMP) };
                 self.next.store(at, Relaxed);
                 self.end.store(at + size, Relaxed);
-                return true;
+                return;
             }
             size /= 4;
         }
-        false
+        crate::sys::say(
+            "deadheat: no memory for the runtime: lift the limits on virtual memory (ulimit -v, ulimit -d)",
+        );
+        crate::sys::exit_group(crate::start::REFUSED)
     }
 
     fn class(layout: Layout) -> usize {
@@ -117,8 +120,8 @@ unsafe impl GlobalAlloc for Region {
 
 impl Region {
     fn bump(&self, class: usize) -> usize {
-        if self.next.load(Relaxed) == 0 && !self.open() {
-            return 0;
+        if self.next.load(Relaxed) == 0 {
+            self.open();
         }
         let size = 1usize << class;
         let at = (self.next.load(Relaxed) + size - 1) & !(size - 1);

@@ -17,7 +17,7 @@ use deadheat_wire::record::{EndKind, Notice, Record, Started};
 use libc::{c_char, c_int};
 
 /// Exit status when the runtime cannot do its job.
-const REFUSED: i32 = 70;
+pub const REFUSED: i32 = 70;
 
 static PLAN: Held<Option<Plan>> = Held::new(None);
 

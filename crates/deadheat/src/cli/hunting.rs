@@ -48,6 +48,8 @@ pub fn interrupts() -> Arc<AtomicBool> {
             anstream::eprintln!("deadheat: interrupts cannot be caught here");
         }
     }
+    // Writing beyond the limit on file sizes (`ulimit -f`) is then an error like a full disk.
+    let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::default());
     flag
 }
 
