@@ -106,7 +106,7 @@ impl Isolation {
                 Some("network namespaces are refused here: programs that listen are run one at a time".into())
             }
             Isolation::Copy => Some(
-                "namespaces are refused here: each run works in a copy of the working directory; files elsewhere are shared"
+                "namespaces are refused here (or the limit on open files, ulimit -n, is below 230): each run works in a copy of the working directory; files elsewhere are shared"
                     .into(),
             ),
             Isolation::Shared(why) => {

@@ -69,7 +69,7 @@ impl AnyPolicy {
     pub fn from_plan(kind: Kind, pair: RacingPair) -> AnyPolicy {
         let one = match kind {
             Kind::Fifo { quantum } => One::Fifo(Fifo::new(quantum)),
-            Kind::Random { seed, switch } => One::Random(Random::new(seed, switch)),
+            Kind::Random { seed, switch } => One::Random(Random::alone(seed, switch)),
             Kind::RaceDirected(parameters) => One::RaceDirected(RaceDirected::new(pair.clone(), parameters)),
             Kind::CycleDirected(parameters) => One::CycleDirected(CycleDirected::new(parameters)),
             Kind::Deviations { quantum, switches } => One::Deviations(Deviations::new(quantum, &switches)),

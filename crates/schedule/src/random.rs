@@ -2,11 +2,14 @@
 //! goes on otherwise. A low probability gives bursts, which find more than a walk that switches at every
 //! operation (facts of LLVM's own experiments: about one in five).
 //!
+//! On its own the walk switches more readily where a lock is about to be given back, as long as that is rare: what
+//! others do while it is held (a failed trylock, the other lock of a cycle) opens paths that it finds hardly otherwise.
+//!
 //! A thread that gives way loses the turn whenever another can run. Timed waits run out rarely while others
 //! can run: a short time-out that fires first is a schedule that a loaded machine shows.
 
 use crate::{Answer, Enabled, Policy, Question, Rng};
-use deadheat_model::{Operation, ThreadId};
+use deadheat_model::{ObjectKind, Operation, ThreadId};
 
 /// Probabilities of switches are counted in this many parts.
 const PARTS: u64 = 1024;
@@ -15,11 +18,16 @@ const TIMEOUT_ONE_IN: u64 = 64;
 /// The same when nobody but a thread that gives way could run: it is likely to wait for the sleepers.
 const IDLE_TIMEOUT_ONE_IN: u64 = 8;
 
+/// The first so many times that a lock is about to be given back, half of the draws fall for a switch.
+const HELD: u32 = 64;
+
 /// Switches at random.
 #[derive(Clone, Debug)]
 pub struct Random {
     rng: Rng,
     switch: u64,
+    /// Switches that remain to be made more readily where a lock is held.
+    held: u32,
     /// The draw of the next question fell already, for a switch.
     drawn: bool,
 }
@@ -30,8 +38,30 @@ impl Random {
         Random {
             rng: Rng::new(seed),
             switch: u64::from(switch).max(1),
+            held: 0,
             drawn: false,
         }
+    }
+
+    /// The walk on its own, which looks for what happens while locks are held.
+    pub fn alone(seed: u64, switch: u32) -> Random {
+        Random {
+            held: HELD,
+            ..Random::new(seed, switch)
+        }
+    }
+
+    /// The draw for a switch before this operation.
+    #[inline]
+    fn leaves(&mut self, next: &Operation) -> bool {
+        let mut parts = self.switch;
+        if self.held > 0
+            && let Operation::Release(ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::SpinLock, _) = next
+        {
+            self.held -= 1;
+            parts = parts.max(PARTS / 2);
+        }
+        self.rng.chance(parts, PARTS)
     }
 
     /// The policy's source of randomness.
@@ -42,9 +72,9 @@ impl Random {
     /// The walk's pick among the entries that pass the filter; none if no entry does.
     pub(crate) fn pick(&mut self, q: &Question<'_>, keep: impl Fn(&Enabled) -> bool) -> Option<ThreadId> {
         let gives_way = q.cause.gives_way();
-        if !gives_way && q.entry(q.running).is_some_and(|e| !e.timeout && keep(e)) {
+        if !gives_way && let Some(entry) = q.entry(q.running).filter(|e| !e.timeout && keep(e)) {
             // The draw comes first, so that the number of draws does not depend on who else could run.
-            if !core::mem::take(&mut self.drawn) && !self.rng.chance(self.switch, PARTS) {
+            if !core::mem::take(&mut self.drawn) && !self.leaves(&entry.next) {
                 return Some(q.running);
             }
         }
@@ -77,8 +107,8 @@ impl Policy for Random {
     }
 
     #[inline]
-    fn stays(&mut self, _: u64, _: &Operation) -> bool {
-        self.drawn = self.rng.chance(self.switch, PARTS);
+    fn stays(&mut self, _: u64, next: &Operation) -> bool {
+        self.drawn = self.leaves(next);
         !self.drawn
     }
 }
