@@ -373,3 +373,31 @@ fn the_whole_line_keeps_ours_in_front_and_quiet() {
     let line = parse("-c a.s");
     assert!(plan(&line, &parts(), false).unwrap().changes_nothing(&line));
 }
+
+#[test]
+fn bitcode_alone_changes_nothing_else() {
+    let ours = |text: &str| {
+        let plan = deadheat::driver::plan::bitcode_only(&parse(text), &parts(), false);
+        let words = |list: &[OsString]| {
+            list.iter()
+                .map(|w| w.to_string_lossy().into_owned())
+                .collect::<Vec<_>>()
+        };
+        (words(&plan.ours), words(&plan.theirs), plan.links)
+    };
+    let (added, kept, links) = ours("-m32 -mcmodel=kernel -fno-pie -flto -O2 -c a.c -o a.o");
+    assert!(added.iter().any(|word| word == "-deadheat-bitcode-only"), "{added:?}");
+    assert!(added.iter().any(|word| word.starts_with("-fpass-plugin=")) && added.iter().any(|word| word == "-g"));
+    assert!(
+        !added
+            .iter()
+            .any(|word| word.contains("fPIE") || word.contains("frame-pointer")),
+        "{added:?}"
+    );
+    assert_eq!(kept.join(" "), "-m32 -mcmodel=kernel -fno-pie -O2 -c a.c -o a.o");
+    assert_eq!(links, None);
+    // Links, preprocessing and queries are clang's own.
+    for text in ["a.o b.o -o program", "-E a.c", "-v"] {
+        assert_eq!(ours(text).0, [""; 0], "{text}");
+    }
+}
