@@ -14,14 +14,26 @@ use crate::{Outcome, layout};
 use kernel::Kernel;
 use measure::Sample;
 
-/// Kernels, and whether each is one of the four compute kernels.
-const KERNELS: [(&str, bool); 6] = [
-    ("matmul", true),
-    ("sor", true),
-    ("hash", true),
-    ("queue", true),
-    ("tree", false),
-    ("bytes", false),
+/// What a kernel is measured for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// One of the four compute kernels.
+    Compute,
+    /// Phase 1 against TSan only.
+    Checks,
+    /// The cost of a lock, run plainly.
+    Lock,
+}
+
+/// Kernels and their roles.
+const KERNELS: [(&str, Role); 7] = [
+    ("matmul", Role::Compute),
+    ("sor", Role::Compute),
+    ("hash", Role::Compute),
+    ("queue", Role::Compute),
+    ("tree", Role::Checks),
+    ("bytes", Role::Checks),
+    ("lock", Role::Lock),
 ];
 
 /// How a kernel is run.
@@ -69,8 +81,8 @@ impl Mode {
 pub struct Measured {
     /// Name.
     pub kernel: &'static str,
-    /// One of the four compute kernels.
-    pub compute: bool,
+    /// What it is measured for.
+    pub role: Role,
     /// Samples of each mode, in the order of [`Mode::ALL`].
     pub samples: [Vec<Sample>; 6],
     /// Granules that run 1 flagged.
@@ -96,10 +108,10 @@ pub fn run(arguments: &[String]) -> Outcome {
     let directory = layout::target().join("bench");
     fs::create_dir_all(&directory)?;
     let mut results = Vec::new();
-    for (name, compute) in KERNELS {
+    for (name, role) in KERNELS {
         if chosen.as_ref().is_none_or(|list| list.contains(&name)) {
             let kernel = Kernel::build(name, &directory)?;
-            results.push(measure_kernel(name, compute, &kernel, runs)?);
+            results.push(measure_kernel(name, role, &kernel, runs)?);
         }
     }
     let text = table::text(&results, runs);
@@ -116,13 +128,13 @@ pub fn run(arguments: &[String]) -> Outcome {
 
 fn measure_kernel(
     name: &'static str,
-    compute: bool,
+    role: Role,
     kernel: &Kernel,
     runs: usize,
 ) -> Result<Measured, Box<dyn std::error::Error>> {
     let mut measured = Measured {
         kernel: name,
-        compute,
+        role,
         samples: Default::default(),
         granules: 0,
     };

@@ -30,12 +30,12 @@ fn main() {
     let mine = hb.context(threads[1], false);
     let theirs = hb.context(threads[2], false);
     measure("transition, cached", |_| {
-        black_box(granules.transition(&mut hb, mine, theirs, theirs, 0, false));
+        black_box(granules.transition(&mut hb, mine, theirs, theirs, 0, false, Covered::Move));
     });
     measure("transition, not cached, empty history", |i| {
         // Contexts that do not exist are ordered before everything.
         let w = 1_000 + i as u32;
-        black_box(granules.transition(&mut hb, mine, w, w, 0, true));
+        black_box(granules.transition(&mut hb, mine, w, w, 0, true, Covered::Move));
     });
     let mut set = 0;
     for entry in 0..8 {
@@ -43,7 +43,7 @@ fn main() {
     }
     measure("transition, not cached, history of 8", |i| {
         let w = 1_000 + i as u32;
-        black_box(granules.transition(&mut hb, mine, w, w, set, true));
+        black_box(granules.transition(&mut hb, mine, w, w, set, true, Covered::Move));
     });
     measure("mutex taken and given back, with contexts", |_| {
         hb.acquired(threads[1], mutex, LockMode::Write);

@@ -12,6 +12,11 @@
 //! after `c` means unordered after `n`, for order is transitive. So by induction no granule with a
 //! suspicious pair goes unflagged. (Bytes are run 2's concern.)
 //!
+//! An access under a lock that an entry of the same context stands for may leave the state as it is (*stay*):
+//! what two threads read under one lock keeps a state without a history set, however often they take turns,
+//! and its memory stays clean. Its context is then not in the cell, so the next access asks again; a caller that
+//! sees many of them in a row asks to *move*, which puts the context into the cell.
+//!
 //! A transition is a pure function of cell, set and context while the thread's clock version stands, so it
 //! is cached, direct-mapped. Cost: a hit is a few nanoseconds; a miss is linear in the history set.
 
@@ -42,13 +47,23 @@ pub struct Transition {
 const CACHE: usize = 8192;
 
 const WRITE: u32 = 1 << 31;
+const MOVE: u32 = 1 << 30;
+
+/// Whether an access that the state stands for already may leave it as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Covered {
+    /// It may.
+    Stay,
+    /// The context goes into the cell.
+    Move,
+}
 
 #[derive(Clone, Copy, Default)]
 struct Cached {
     w: u32,
     r: u32,
     set: u32,
-    /// Context, and `WRITE`.
+    /// Context, `WRITE`, and `MOVE`.
     access: u32,
     version: u32,
     to_w: u32,
@@ -78,8 +93,9 @@ impl Granules {
     }
 
     /// The granule's next state when the thread of context `current` (which must be that thread's present
-    /// context) accesses it.
+    /// context) accesses it; `covered` says what becomes of a state that stands for this access already.
     #[inline]
+    #[allow(clippy::too_many_arguments)]
     pub fn transition(
         &mut self,
         hb: &mut HappensBefore,
@@ -88,8 +104,10 @@ impl Granules {
         r: u32,
         set: u32,
         write: bool,
+        covered: Covered,
     ) -> Transition {
-        let access = current | if write { WRITE } else { 0 };
+        let moves = if covered == Covered::Move { MOVE } else { 0 };
+        let access = current | if write { WRITE } else { 0 } | moves;
         let thread = hb.contexts.get(current).thread;
         let version = hb.version(thread);
         let mixed = (w as u64 | (r as u64) << 32).wrapping_mul(0x9E37_79B9_7F4A_7C15)
@@ -98,7 +116,7 @@ impl Granules {
         let slot = slot as usize & (CACHE - 1);
         let c = &self.cache[slot];
         if c.access != access || c.w != w || c.r != r || c.set != set || c.version != version {
-            let next = self.compute(hb, thread, current, w, r, set, write);
+            let next = self.compute(hb, thread, current, w, r, set, write, covered);
             self.cache[slot] = Cached {
                 w,
                 r,
@@ -150,9 +168,9 @@ impl Granules {
             }
         }
         let mine = (me.thread.0 as u64) << 33 | (me.lockset.0 as u64) << 1 | write as u64;
-        let signature =
-            (others ^ mine.wrapping_mul(0xC2B2_AE3D_27D4_EB4F)).wrapping_add(site.wrapping_mul(0xFF51_AFD7_ED55_8CCD));
-        self.flags.flag(granule, signature)
+        let alike = others ^ mine.wrapping_mul(0xC2B2_AE3D_27D4_EB4F);
+        let signature = alike.wrapping_add(site.wrapping_mul(0xFF51_AFD7_ED55_8CCD));
+        self.flags.flag(granule, alike, signature)
     }
 
     /// The flagged granules and how many were cut.
@@ -176,11 +194,21 @@ impl Granules {
         r: u32,
         set: u32,
         write: bool,
+        covered: Covered,
     ) -> (u32, u32, u32) {
         debug_assert_eq!(hb.contexts.get(current).thread, thread);
         hb.contexts.mark_used(current);
         let me = Accessor::new(hb, current);
         let mut suspicious = present(w, r).any(|e| me.suspicious(hb, e, write));
+        let stands = |e: Entry| e.context() == current && (e.write() || !write);
+        if covered == Covered::Stay
+            && me.lockset != Lockset::EMPTY
+            && !suspicious
+            && present(w, r).chain(self.sets.entries(set)).any(stands)
+            && !self.sets.entries(set).any(|e| me.suspicious(hb, e, write))
+        {
+            return (w, r, set);
+        }
         // The old set without what the new access dominates; its tail below the deepest such entry stays.
         let mut seen = core::mem::take(&mut self.seen);
         let (mut kept, mut tail, mut at) = (0, set, set);

@@ -72,7 +72,7 @@ mod vector_clock;
 pub use atomics::{AtomicEvent, AtomicKind, parts};
 pub use context::{Context, Contexts};
 pub use exact::{Exact, TargetAccess};
-pub use granules::{Granules, Transition};
+pub use granules::{Covered, Granules, Transition};
 pub use happens_before::{HappensBefore, Keep};
 pub use history_set::{Entry, HistorySets};
 pub use lock_cycle::{Cycles, Part, cycles};

@@ -131,6 +131,23 @@ impl HappensBefore {
         self.advance(thread, false);
     }
 
+    /// The thread, which does not hold the lock, takes it for writing and gives it back, with nothing in between
+    /// that depends on locks: what [`acquired`](Self::acquired) and [`released`](Self::released) do together.
+    pub fn passed_through(&mut self, thread: ThreadId, lock: LockId) {
+        self.ensure(thread);
+        if !self.keeps_full() {
+            return;
+        }
+        let full = &mut self.threads[thread.index()].clocks.full;
+        if let Some(l) = self.locks.locks.get_mut(lock.0 as usize) {
+            full.join(&l.read);
+            l.read.clear();
+            full.meet(&mut l.written);
+            l.last = Some(thread);
+        }
+        full.advance(thread);
+    }
+
     /// Enters a lock into the thread's holds; tells whether it was not held before.
     pub(crate) fn hold(&mut self, thread: ThreadId, lock: LockId, mode: LockMode) -> bool {
         self.ensure(thread);

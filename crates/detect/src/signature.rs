@@ -1,9 +1,9 @@
 //! Flagged granules, and how many to flag of one kind.
 //!
 //! A queue that hands blocks over gives the same false suspicion for every block. A signature (threads,
-//! locksets and kinds of the pair, and the later statement) has a share of flags: the first eighth of it
-//! goes to whoever comes first, the rest to one granule in 64 by hash, so that a long run spreads it. What
-//! was cut is counted; a share of 0 flags all.
+//! locksets and kinds of the pair, and the later statement) has a share of flags: a 32nd of it goes to
+//! whoever comes first, an eighth to whoever comes first of all statements alike, the rest to one granule in
+//! 64 by hash, so that a long run spreads it. What was cut is counted; a share of 0 flags all.
 
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
@@ -38,22 +38,31 @@ impl Flags {
         self.granules.contains(&granule)
     }
 
-    /// Flags a granule if its signature has something left; tells whether it did.
-    pub fn flag(&mut self, granule: u64, signature: u64) -> bool {
+    /// Flags a granule if its signature has something left; tells whether it did. `alike` is the signature
+    /// without the statement.
+    pub fn flag(&mut self, granule: u64, alike: u64, signature: u64) -> bool {
         if self.granules.len() >= GRANULES {
             self.cut += 1;
             return false;
         }
         if self.per_signature > 0 {
+            let signature = signature & !1;
             let shared = self.used.len() >= SIGNATURES && !self.used.contains_key(&signature);
             let used = self.used.entry(if shared { 0 } else { signature }).or_default();
             let sampled = (granule >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58 == 0;
-            let first = *used < (self.per_signature / 8).max(1);
-            if *used >= self.per_signature || !(first || sampled) {
+            let mut first = *used < (self.per_signature / 32).max(1);
+            let spent = *used >= self.per_signature;
+            if !spent && !first && !sampled {
+                // Odd numbers are of statements alike, so that the two kinds do not mix.
+                let all = self.used.entry(alike | 1).or_default();
+                first = *all < self.per_signature / 8;
+                *all += u32::from(first);
+            }
+            if spent || !(first || sampled) {
                 self.cut += 1;
                 return false;
             }
-            *used += 1;
+            *self.used.entry(if shared { 0 } else { signature }).or_default() += 1;
         }
         self.granules.insert(granule)
     }

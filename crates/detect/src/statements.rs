@@ -84,13 +84,30 @@ pub struct News {
     pub upgraded: bool,
 }
 
-struct Record<W> {
-    side: Side<W>,
+/// What is compared, apart from the witness, which is seldom looked at.
+#[derive(Clone, Copy)]
+struct Record {
+    site: u64,
+    thread: ThreadId,
+    lockset: Lockset,
+    flags: AccessFlags,
     mask: u8,
     hybrid_epoch: Epoch,
     full_epoch: Epoch,
     /// The granule's next older record.
     next: u32,
+}
+
+impl Record {
+    fn side<W>(&self, witness: W) -> Side<W> {
+        Side {
+            site: self.site,
+            flags: self.flags,
+            thread: self.thread,
+            lockset: self.lockset,
+            witness,
+        }
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
@@ -109,12 +126,14 @@ type PairKey = [(u64, AccessFlags); 2];
 /// No record.
 const NONE: u32 = u32::MAX;
 /// Entries of the filter; a power of two.
-const FILTER: usize = 4096;
+const FILTER: usize = 1024;
 
 /// The state of run 2.
 pub struct Statements<W> {
     heads: HashMap<u64, u32, FxBuildHasher>,
-    records: Vec<Record<W>>,
+    records: Vec<Record>,
+    /// Witness of each record.
+    witnesses: Vec<W>,
     vacant: Vec<u32>,
     pairs: Vec<StatementPair<W>>,
     pair_index: HashMap<PairKey, u32, FxBuildHasher>,
@@ -147,6 +166,7 @@ impl<W: Clone> Statements<W> {
         Statements {
             heads: HashMap::default(),
             records: Vec::new(),
+            witnesses: Vec::new(),
             vacant: Vec::new(),
             pairs: Vec::new(),
             pair_index: HashMap::default(),
@@ -269,37 +289,35 @@ impl<W: Clone> Statements<W> {
     ) {
         let c = hb.context_of(seen.context);
         let mask = seen.kind as u8;
-        let same = |old: &Record<W>| {
-            old.side.thread == thread
-                && old.side.site == seen.site
-                && old.side.lockset == c.lockset
-                && old.side.flags == flags
+        let same = |old: &Record| {
+            old.thread == thread
+                && old.site == seen.site
+                && old.lockset == c.lockset
+                && old.flags == flags
                 && old.mask == mask
         };
         let mut own = NONE;
         let mut witness = Some(witness);
         let mut fresh: Option<W> = None;
         let mut at = head;
-        while let Some(old) = self.records.get(at as usize) {
+        while let Some(&old) = self.records.get(at as usize) {
             let (number, next) = (at, old.next);
             at = next;
-            if same(old) {
+            if same(&old) {
                 own = number;
                 continue;
             }
-            if old.side.thread == thread || old.mask & mask == 0 || !old.side.flags.conflicts(flags) {
+            if old.thread == thread || old.mask & mask == 0 || !old.flags.conflicts(flags) {
                 continue;
             }
-            if hb.ordered(thread, old.side.thread, old.hybrid_epoch)
-                || !hb.locksets.disjoint(old.side.lockset, c.lockset)
-            {
+            if hb.ordered(thread, old.thread, old.hybrid_epoch) || !hb.locksets.disjoint(old.lockset, c.lockset) {
                 continue;
             }
             let precise = !flags.inexact
-                && !old.side.flags.inexact
+                && !old.flags.inexact
                 && hb.keeps_full()
-                && !hb.fully_ordered(thread, old.side.thread, old.full_epoch);
-            let pair = pair_key((old.side.site, old.side.flags), (seen.site, flags));
+                && !hb.fully_ordered(thread, old.thread, old.full_epoch);
+            let pair = pair_key((old.site, old.flags), (seen.site, flags));
             let known = self.pair_index.get(&pair).copied();
             if let Some(known) = known.and_then(|k| self.pairs.get_mut(k as usize)) {
                 known.count += 1;
@@ -316,8 +334,8 @@ impl<W: Clone> Statements<W> {
                 while self.records.get(mine as usize).is_some_and(|record| !same(record)) {
                     mine = self.records[mine as usize].next;
                 }
-                fresh = match self.records.get(mine as usize) {
-                    Some(record) => Some(record.side.witness.clone()),
+                fresh = match self.witnesses.get(mine as usize) {
+                    Some(witness) => Some(witness.clone()),
                     None => witness.take().map(|w| w()),
                 };
             }
@@ -329,10 +347,10 @@ impl<W: Clone> Statements<W> {
                 lockset: c.lockset,
                 witness: w,
             };
-            let old = &self.records[number as usize];
+            let old = self.records[number as usize];
             let count = known.map_or(1, |k| self.pairs[k as usize].count);
             let found = StatementPair {
-                first: old.side.clone(),
+                first: old.side(self.witnesses[number as usize].clone()),
                 second,
                 granule: seen.granule,
                 mask: old.mask & mask,
@@ -368,13 +386,10 @@ impl<W: Clone> Statements<W> {
             return;
         };
         let record = Record {
-            side: Side {
-                site: seen.site,
-                flags,
-                thread,
-                lockset: c.lockset,
-                witness,
-            },
+            site: seen.site,
+            thread,
+            lockset: c.lockset,
+            flags,
             mask,
             hybrid_epoch: c.epoch,
             full_epoch: seen.full_epoch,
@@ -383,10 +398,12 @@ impl<W: Clone> Statements<W> {
         let at = match self.vacant.pop() {
             Some(at) => {
                 self.records[at as usize] = record;
+                self.witnesses[at as usize] = witness;
                 at
             }
             None => {
                 self.records.push(record);
+                self.witnesses.push(witness);
                 self.records.len() as u32 - 1
             }
         };

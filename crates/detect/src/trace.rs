@@ -4,7 +4,7 @@
 //! key names the round, each thread releasing as it arrives and acquiring as it leaves.
 
 use crate::atomics::{AtomicEvent, parts};
-use crate::granules::Granules;
+use crate::granules::{Covered, Granules};
 use crate::happens_before::{HappensBefore, Keep};
 use crate::lockset::LockId;
 use crate::statements::{AccessFlags, StatementPair, Statements};
@@ -230,7 +230,15 @@ impl Detector for Run1 {
             if (if write { w } else { r }) == context {
                 continue;
             }
-            let next = self.granules.transition(&mut self.hb, context, w, r, set, write);
+            // The caller's choice must not matter: here it changes from access to access.
+            let covered = if touch.event.is_multiple_of(3) {
+                Covered::Move
+            } else {
+                Covered::Stay
+            };
+            let next = self
+                .granules
+                .transition(&mut self.hb, context, w, r, set, write, covered);
             if next.suspicious {
                 self.granules
                     .flag(&mut self.hb, granule, context, w, r, set, write, touch.site);

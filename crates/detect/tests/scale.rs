@@ -2,7 +2,7 @@
 
 use deadheat_detect::trace::{Event, analyse, run1, run2};
 use deadheat_detect::{
-    AccessFlags, AtomicEvent, AtomicKind, Exact, Granules, HappensBefore, Keep, Statements, TargetAccess,
+    AccessFlags, AtomicEvent, AtomicKind, Covered, Exact, Granules, HappensBefore, Keep, Statements, TargetAccess,
 };
 use deadheat_model::{LockMode, MemoryOrder, ObjectId, ObjectKind, ThreadId};
 
@@ -107,7 +107,7 @@ fn repetition_makes_nothing_new() {
             for lock in locks {
                 hb.acquired(thread, lock, LockMode::Write);
                 let context = hb.context(thread, false);
-                let next = granules.transition(hb, context, cell.0, cell.1, cell.2, false);
+                let next = granules.transition(hb, context, cell.0, cell.1, cell.2, false, Covered::Move);
                 cell = (next.w, next.r, next.set);
                 hb.released(thread, lock, LockMode::Write);
             }
@@ -143,7 +143,7 @@ fn contexts_at_their_bound() {
         let thread = ThreadId(round & 1);
         hb.acquire_edge(thread, 1);
         let context = hb.context(thread, false);
-        let next = granules.transition(&mut hb, context, cell.0, cell.1, cell.2, true);
+        let next = granules.transition(&mut hb, context, cell.0, cell.1, cell.2, true, Covered::Move);
         assert!(!next.suspicious);
         cell = (next.w, next.r, next.set);
         hb.release_edge(thread, 1);

@@ -177,6 +177,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
     if ENDED.swap(true, AcqRel) {
         return;
     }
+    crate::journal::settle_own();
     let s = scheduler();
     s.trail.flush();
     let how = match (how, s.ring()) {

@@ -31,6 +31,11 @@ pub fn start() {
     TRACE.get().on = true;
 }
 
+/// Whether events are kept.
+pub fn on() -> bool {
+    TRACE.get().on
+}
+
 /// A thread comes to an operation.
 #[inline]
 pub fn comes(t: &Thread, step: u64, next: &Operation) {

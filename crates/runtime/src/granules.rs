@@ -10,7 +10,7 @@ use crate::held::Held;
 use crate::memo::{self, Step};
 use crate::observe;
 use crate::shadow::{self, HAS_SETS, IS_UNIFORM, cell, set, side};
-use deadheat_detect::{AtomicEvent, Granules, HappensBefore};
+use deadheat_detect::{AtomicEvent, Covered, Granules, HappensBefore};
 use deadheat_model::ThreadId;
 use deadheat_wire::record::{self, Record};
 
@@ -138,8 +138,10 @@ pub fn granule(at: u64, write: bool, site: u64) {
             return;
         }
         let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
+        let covered = memo::covered();
         if let Some(step) = memo::find(found, had, write)
             && (step.next_set == 0 || *side(at) & HAS_SETS != 0)
+            && (covered == Covered::Stay || !step.stays())
         {
             *cell(at) = step.next;
             if *side(at) & HAS_SETS != 0 {
@@ -170,7 +172,7 @@ pub fn granule(at: u64, write: bool, site: u64) {
             return;
         }
         if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) {
-            let (Step { next, next_set, .. }, verdict) = step(detector, clocks, at, context, write, site);
+            let (Step { next, next_set, .. }, verdict) = step(detector, clocks, at, context, write, site, covered);
             match verdict {
                 Verdict::Clean => memo::learn(
                     write,
@@ -205,6 +207,7 @@ fn refused_slot(cell: u64, site: u64) -> usize {
 ///
 /// # Safety
 /// The granule has a shadow with valid cells.
+#[allow(clippy::too_many_arguments)]
 unsafe fn step(
     detector: &mut Granules,
     clocks: &mut HappensBefore,
@@ -212,13 +215,14 @@ unsafe fn step(
     context: u32,
     write: bool,
     site: u64,
+    covered: Covered,
 ) -> (Step, Verdict) {
     // SAFETY: as our caller.
     unsafe {
         let found = *cell(at);
         let (w, r) = (found as u32, (found >> 32) as u32);
         let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
-        let next = detector.transition(clocks, context, w, r, had, write);
+        let next = detector.transition(clocks, context, w, r, had, write, covered);
         let to = u64::from(next.r) << 32 | u64::from(next.w);
         *cell(at) = to;
         if next.set != had {
@@ -253,7 +257,8 @@ unsafe fn step(
 pub fn plain_successor(word: u64, write: bool) -> Option<u64> {
     let detector = RUN.get().detector.as_mut()?;
     let clocks = observe::clocks()?;
-    let next = detector.transition(clocks, check::context(), word as u32, (word >> 32) as u32, 0, write);
+    let (w, r) = (word as u32, (word >> 32) as u32);
+    let next = detector.transition(clocks, check::context(), w, r, 0, write, Covered::Move);
     if next.suspicious || next.set != 0 {
         return None;
     }
@@ -292,7 +297,7 @@ pub fn atomic(context: u32, event: &AtomicEvent, site: u64) {
             if (if write { found as u32 } else { (found >> 32) as u32 }) != context
                 && let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks())
             {
-                step(detector, clocks, at, context, write, site);
+                step(detector, clocks, at, context, write, site, Covered::Move);
             }
         }
     }

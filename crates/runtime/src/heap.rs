@@ -30,7 +30,7 @@ struct Block {
 }
 
 /// Most entries of the log.
-const LOG: usize = 1 << 18;
+const LOG: usize = 1 << 20;
 /// Size of a log entry that is a free.
 const FREED: u64 = u64::MAX;
 

@@ -5,7 +5,7 @@
 //! - [`sys`], [`region`], [`bytes`], [`tls`], [`real`]: system calls, own memory, own `mem*`, the
 //!   functions that ours stand in front of;
 //! - [`report`]: the record channel; [`images`]: what is loaded into the process;
-//! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`stuck`], [`event_trace`]: the scheduler;
+//! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`journal`], [`stuck`], [`event_trace`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
 //! - [`site`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
@@ -37,6 +37,7 @@ mod heap;
 mod held;
 mod images;
 mod intercept;
+mod journal;
 mod lock_order;
 mod meeting;
 mod memo;

@@ -8,7 +8,7 @@
 //! like), the address that its caller returns to tells calls apart.
 
 use crate::held::Held;
-use crate::thread::Thread;
+use crate::thread::{Frame, Thread};
 use crate::wait::{Wait, word};
 use crate::{images, observe, stacks, stuck, unwind};
 use alloc::vec::Vec;
@@ -87,6 +87,40 @@ fn place(state: &mut State, t: &Thread) -> u32 {
         *slot = (key, number as u32);
     }
     slot.1
+}
+
+/// Whether waits are noted.
+pub fn notes() -> bool {
+    STATE.get().order.is_some()
+}
+
+/// Whether the run is directed at a cycle.
+pub fn directed() -> bool {
+    !STATE.get().cycle.is_empty()
+}
+
+/// The number of the place with this frame if it was the last one of its slot.
+#[inline(always)]
+pub fn known(frame: &Frame) -> Option<u32> {
+    let state = STATE.get();
+    let key = (frame.pc, frame.frame, frame.stack);
+    let slot = &state.cache[((key.0 ^ key.1 >> 4) as usize) % CACHE];
+    (slot.0 == key).then_some(slot.1)
+}
+
+/// Where that place is.
+pub fn spot_of(place: u32) -> Spot {
+    let place = STATE.get().places.get(place as usize);
+    place.map_or(Spot { call: 0, caller: 0 }, |place| place.1)
+}
+
+/// A thread passed a free mutex's lock at this place.
+pub fn passed(thread: ThreadId, address: u64, place: u32) {
+    if let Some(order) = &mut STATE.get().order {
+        let mutex = resource(ObjectKind::Mutex, address);
+        order.waits(thread, mutex, LockMode::Write, place, None);
+        order.took(thread, mutex, LockMode::Write, place);
+    }
 }
 
 /// A thread would wait without a time limit for an object, or just did; `but` is a mutex that it gives back for it.

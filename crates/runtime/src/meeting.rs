@@ -92,6 +92,11 @@ fn stop() {
     }
 }
 
+/// Whether no meeting is being recorded.
+pub fn none() -> bool {
+    MEETINGS.get().open.is_empty()
+}
+
 /// What is known of a thread's access where it stands.
 pub fn witness(place: &Place) -> Witness {
     let bytes = place.access.bytes;

@@ -12,6 +12,7 @@
 use crate::held::Held;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use deadheat_detect::Covered;
 
 /// Steps per kind; a power of two.
 const STEPS: usize = 8;
@@ -38,6 +39,14 @@ pub struct Step {
     pub version: u32,
 }
 
+impl Step {
+    /// Whether the access left the state as it was.
+    #[inline(always)]
+    pub fn stays(&self) -> bool {
+        self.cell == self.next && self.set == self.next_set
+    }
+}
+
 /// No cell is ever this.
 const NEVER: Step = Step {
     cell: u64::MAX,
@@ -62,6 +71,19 @@ unsafe impl Sync for Table {}
 /// The version of the running thread's clock.
 pub static VERSION: Held<u32> = Held::new(0);
 
+/// Accesses in a row of one context that may leave a state as it is; after that the context goes into the
+/// cells, for it is one that stays long.
+const STAY: i32 = 48;
+
+/// How many of them are left, negative when none; counted by the thunks.
+pub static STAYS: Held<i32> = Held::new(STAY);
+
+/// What the running context asks of the detector.
+#[inline(always)]
+pub fn covered() -> Covered {
+    if *STAYS.get() < 0 { Covered::Move } else { Covered::Stay }
+}
+
 static TABLES: Held<Vec<Option<Box<Table>>>> = Held::new(Vec::new());
 
 /// Makes this context's table the running one; its steps are good for this version of the thread's clock.
@@ -73,6 +95,15 @@ pub fn enter(context: u32, version: u32) {
     let table = tables[context as usize].get_or_insert_with(|| Box::new(Table([NEVER; 2 * STEPS])));
     *CURRENT.get() = &raw const **table;
     *VERSION.get() = version;
+    *STAYS.get() = STAY;
+    *MOMENT.get() = u64::from(context) << 32 | u64::from(version);
+}
+
+/// Makes a context known to have this table the running one.
+#[inline(always)]
+pub fn enter_table(table: *const Table, context: u32, version: u32) {
+    *CURRENT.get() = table;
+    *STAYS.get() = STAY;
     *MOMENT.get() = u64::from(context) << 32 | u64::from(version);
 }
 

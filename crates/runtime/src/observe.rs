@@ -9,7 +9,7 @@ use crate::held::Held;
 use crate::objects::Objects;
 use crate::site::Site;
 use crate::{
-    event_trace, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements, targets, token,
+    event_trace, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements, targets,
     unordered,
 };
 use alloc::vec::Vec;
@@ -37,6 +37,8 @@ struct Observer {
     /// Lock numbers by (kind, address).
     cache: [(ObjectKind, u64, LockId); CACHE],
     back_edges: i64,
+    /// Unordered pairs of target accesses are looked for.
+    unordered: bool,
 }
 
 static OBSERVER: Held<Observer> = Held::new(Observer {
@@ -45,6 +47,7 @@ static OBSERVER: Held<Observer> = Held::new(Observer {
     objects: Objects::new(),
     cache: [(ObjectKind::Mutex, 0, LockId(0)); CACHE],
     back_edges: i64::MAX,
+    unordered: false,
 });
 
 /// The clocks, if this run keeps any.
@@ -91,6 +94,7 @@ pub fn start(plan: &'static Plan) {
                 lock_order::direct(&targets.cycle);
             }
             observer.clocks = Some(HappensBefore::new(Keep::Full));
+            observer.unordered = targets.unordered;
             if targets.unordered {
                 unordered::start();
             }
@@ -266,6 +270,7 @@ pub fn destroyed(addr: u64, len: u64) {
                 clocks.edge_forgotten(key(kind, object.address));
             }
         }
+        crate::journal::forget(object.address);
         cache
             .iter_mut()
             .filter(|slot| slot.1 == object.address)
@@ -277,6 +282,37 @@ pub fn destroyed(addr: u64, len: u64) {
 pub fn switched(to: ThreadId) {
     refill();
     refresh(to);
+}
+
+/// Whether a target access that meets nobody leaves nothing but its count and its place in the trail.
+pub fn passes_targets() -> bool {
+    let observer = OBSERVER.get();
+    observer.purpose == Purpose::Confirm && !observer.unordered
+}
+
+/// `t` takes the free lock at `addr`, which it does not hold, and gives it back.
+pub fn passed_through(t: ThreadId, kind: ObjectKind, addr: u64) {
+    // Without lock edges a pair leaves things as they were.
+    if let Some(clocks) = clocks().filter(|clocks| clocks.keeps_full()) {
+        let lock = lock_id(clocks, kind, addr);
+        clocks.passed_through(t, lock);
+    }
+}
+
+/// What [`acquired`] and [`released`] tell the clocks, the running context apart.
+pub fn took(t: ThreadId, kind: ObjectKind, addr: u64) {
+    if let Some(clocks) = clocks() {
+        let lock = lock_id(clocks, kind, addr);
+        clocks.acquired(t, lock, LockMode::Write);
+    }
+}
+
+/// See [`took`].
+pub fn gave(t: ThreadId, kind: ObjectKind, addr: u64) {
+    if let Some(clocks) = clocks() {
+        let lock = lock_id(clocks, kind, addr);
+        clocks.released(t, lock, LockMode::Write);
+    }
 }
 
 /// Back edges counted so far.
@@ -306,15 +342,15 @@ fn refresh(t: ThreadId) {
 }
 
 /// The program got a heap block. What is forgotten is all that a free of it claims, the rounding included.
-pub fn allocated(ptr: u64, size: u64) {
+pub fn allocated(t: ThreadId, ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
         Purpose::Schedule => {}
         Purpose::Granules => shadow::clear(ptr, whole()),
-        Purpose::Statements => statements::allocated(ptr, size, whole()),
+        Purpose::Statements => statements::allocated(t, ptr, size, whole()),
         Purpose::Confirm => {
             unordered::forget(ptr, whole());
-            heap::allocated(token::current(), ptr, size);
+            heap::allocated(t, ptr, size);
         }
     }
 }

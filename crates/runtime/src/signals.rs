@@ -111,6 +111,12 @@ pub fn arrived() -> bool {
     ARRIVED.load(Relaxed) != 0 || crate::clock::timer_deadline() <= crate::clock::now()
 }
 
+/// Whether a signal came that was not yet looked at.
+#[inline(always)]
+pub fn came() -> bool {
+    ARRIVED.load(Relaxed) != 0
+}
+
 /// Whether a handler is installed that the outside may set off.
 pub fn may_come() -> bool {
     SIGNALS.get().installed

@@ -31,6 +31,7 @@ struct Moment {
 #[derive(Clone, Copy)]
 struct Statement {
     id: SiteId,
+    nop: u64,
     kind: SiteKind,
     flags: AccessFlags,
 }
@@ -40,7 +41,7 @@ struct Statement {
 pub static MOMENT: Held<u32> = Held::new(0);
 /// Checks made lately: (address, low half of the descriptor's address, moment).
 pub static SEEN: Held<[(u64, u32, u32); SLOTS]> = Held::new([(0, 0, 0); SLOTS]);
-const SLOTS: usize = 1 << 14;
+const SLOTS: usize = 1 << 12;
 /// What a slot's number is made with.
 pub const SLOT_SHIFT: u32 = 32 - SLOTS.trailing_zeros();
 /// Odd number that spreads addresses over the slots.
@@ -83,7 +84,14 @@ pub fn start(granules: &[u64]) {
 fn decode(run: &mut Run, desc: u64) -> Option<Site> {
     let slot = &mut run.cache[(desc / 8) as usize % CACHE];
     if slot.0 != desc {
-        *slot = (desc, site::of_desc(desc));
+        let site = site::of_desc(desc);
+        *slot = (
+            desc,
+            site.map(|s| Site {
+                nop: site::nop_of(s.id),
+                ..s
+            }),
+        );
     }
     slot.1
 }
@@ -134,6 +142,7 @@ fn record(run: &mut Run, site: &Site, extra: u8, granule: u64, mask: u8, bytes: 
     };
     let statement = Statement {
         id: site.id,
+        nop: site.nop,
         kind: site.kind,
         flags,
     };
@@ -154,6 +163,7 @@ pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) 
     };
     let statement = Statement {
         id: site.id,
+        nop: if site.nop == 0 { site::nop_of(site.id) } else { site.nop },
         kind,
         flags,
     };
@@ -189,7 +199,7 @@ fn note(
         let mut before = [0; 16];
         let known = bytes.len.min(16) as u8;
         let at = Frame {
-            pc: site::nop_of(statement.id),
+            pc: statement.nop,
             ..frame
         };
         // SAFETY: the bytes have a shadow and the program's own instruction accesses them next.
@@ -226,13 +236,24 @@ pub fn refresh() {
     }
 }
 
+/// The running thread's moment changed; false: its number must come from [`refresh`].
+#[inline(always)]
+pub fn try_refresh() -> bool {
+    let moment = MOMENT.get();
+    if *moment == u32::MAX {
+        return false;
+    }
+    *moment += 1;
+    true
+}
+
 /// The program got a block of `size` bytes, `whole` with rounding: what its granules held before is another
 /// object's.
-pub fn allocated(start: u64, size: u64, whole: u64) {
+pub fn allocated(t: ThreadId, start: u64, size: u64, whole: u64) {
     let mut any = false;
     range::flagged(start, whole, |_| any = true);
     if any {
-        heap::allocated(token::current(), start, size);
+        heap::allocated(t, start, size);
         forget(start, whole);
     }
 }

@@ -12,7 +12,7 @@ use crate::held::Held;
 use crate::site::{self, Site};
 use crate::spin::Spin;
 use crate::thread::Frame;
-use crate::{meeting, observe, tls, token, unordered};
+use crate::{journal, meeting, observe, tls, token, unordered};
 use alloc::vec::Vec;
 use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
 use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
@@ -74,6 +74,11 @@ pub fn met(met: &deadheat_schedule::Met, step: u64) {
     meeting::met(met, step);
 }
 
+/// The running thread passed a plain target without a decision.
+pub fn passed() {
+    TARGETS.get().hits += 1;
+}
+
 /// The running thread comes to a site that is switched on.
 pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
     if !token::running() {
@@ -130,30 +135,30 @@ pub fn note_frame(frame: Frame) {
 }
 
 fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: Frame) {
-    let access = Access {
-        thread,
-        site: site.id,
-        kind: site.kind,
-        bytes: ByteRange { start: address, len },
-    };
     TARGETS.get().hits += 1;
-    let place = Place {
-        access,
+    // Written field by field into its place: a copy would wait for the stores that it reads.
+    state(thread).place = Some(Place {
+        access: site.access(thread, address, len),
         frame,
         bounds: crate::stack::bounds(frame.stack),
-    };
-    state(thread).place = Some(place);
+    });
     if site.kind.is_atomic()
         && let Some(lost) = state(thread).spin.operation(site.kind, address, value(address, len))
     {
         token::yield_spin(lost);
     }
-    token::arrive(access);
+    token::arrive(site.access(thread, address, len));
     meeting::left(thread);
     if site.kind.is_atomic() {
         take_effect(thread, site, address, len);
-    } else {
-        unordered::executed(&place, site.kind);
+    } else if let Some(place) = &state(thread).place {
+        unordered::executed(place, site.kind);
+    }
+    if site.passes
+        && observe::passes_targets()
+        && let Some(t) = token::me()
+    {
+        journal::open(t);
     }
 }
 
@@ -203,8 +208,8 @@ pub fn made(thread: ThreadId, site: &Site, success: bool) {
         SiteKind::AtomicCompareExchange if !success => SiteKind::AtomicLoad,
         kind => kind,
     };
-    if let Some(place) = state(thread).place {
-        unordered::executed(&place, kind);
+    if let Some(place) = &state(thread).place {
+        unordered::executed(place, kind);
     }
 }
 

@@ -6,6 +6,7 @@
 //! Cost of a scheduling point: a few instructions when the policy lets the running thread go on without a
 //! look at the others (most points of most schedules), one pass over the live threads otherwise.
 
+mod account;
 mod pick;
 
 use crate::clock;
@@ -13,7 +14,7 @@ use crate::held::Held;
 use crate::thread::{NEVER, Thread, Threads};
 use crate::trail::{Event, Trail};
 use crate::wait::{Outcome, Wait, granule};
-use crate::{descriptors, event_trace, lock_order, observe, signals, stuck, switching, tls};
+use crate::{descriptors, event_trace, journal, lock_order, observe, signals, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
@@ -114,14 +115,24 @@ pub fn active() -> bool {
     ACTIVE.load(Relaxed)
 }
 
-/// This thread's record if the run is controlled and the thread holds the token.
+/// As [`me`], for what depends on nothing that the points in the journal change.
 #[inline(always)]
-pub fn me() -> Option<&'static mut Thread> {
+pub fn me_unsettled() -> Option<&'static mut Thread> {
     if !ACTIVE.load(Relaxed) {
         return None;
     }
     // SAFETY: the word is null or our own record.
     unsafe { tls::thread().as_mut() }.filter(|t| !t.ended)
+}
+
+/// This thread's record if the run is controlled and the thread holds the token.
+#[inline(always)]
+pub fn me() -> Option<&'static mut Thread> {
+    let t = me_unsettled()?;
+    if journal::is_open(t) {
+        journal::settle(t);
+    }
+    Some(t)
 }
 
 /// Number of the thread that calls.
@@ -180,6 +191,7 @@ pub fn point(next: Operation) {
 }
 
 /// A thread comes to a target statement; returns when it may perform the access.
+#[inline(always)]
 pub fn arrive(access: Access) {
     let Some(t) = me() else { return };
     let s = scheduler();

@@ -123,4 +123,17 @@ impl Policy for AnyPolicy {
             One::Replay(policy) => policy.stays(step, next),
         }
     }
+
+    fn spare(&self) -> [u32; 2] {
+        match &self.one {
+            One::Fifo(policy) => policy.spare(),
+            _ => [0; 2],
+        }
+    }
+
+    fn passed(&mut self, points: u32) {
+        if let One::Fifo(policy) = &mut self.one {
+            policy.passed(points);
+        }
+    }
 }

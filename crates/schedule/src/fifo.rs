@@ -61,6 +61,20 @@ impl Policy for Fifo {
     fn stays(&mut self, _: u64, next: &Operation) -> bool {
         self.counts(Some(next))
     }
+
+    fn spare(&self) -> [u32; 2] {
+        let left = |quantum: u32| quantum.saturating_sub(self.used + 1);
+        match self.quantum {
+            0 => [u32::MAX; 2],
+            quantum => [left(quantum), left(quantum.saturating_mul(2))],
+        }
+    }
+
+    fn passed(&mut self, points: u32) {
+        if self.quantum != 0 {
+            self.used += points;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -103,6 +117,24 @@ mod tests {
         let mut policy = Fifo::new(2);
         assert!((0..5).all(|_| policy.stays(0, &Operation::Continue)));
         assert!(policy.stays(0, &Operation::Yield) && !policy.stays(0, &Operation::Yield));
+    }
+
+    #[test]
+    fn what_is_passed_unasked_counts_as_what_is_asked() {
+        for quantum in [0, 1, 2, 7] {
+            for asked in 0..quantum {
+                let (mut one, mut other) = (Fifo::new(quantum), Fifo::new(quantum));
+                for _ in 0..asked {
+                    one.stays(0, &Operation::Yield);
+                    other.stays(0, &Operation::Yield);
+                }
+                let [spare, _] = one.spare();
+                assert!((0..spare).all(|_| one.stays(0, &Operation::Yield)));
+                other.passed(spare);
+                assert!(!one.stays(0, &Operation::Yield) && !other.stays(0, &Operation::Yield));
+            }
+        }
+        assert_eq!(Fifo::new(0).spare(), [u32::MAX; 2]);
     }
 
     #[test]

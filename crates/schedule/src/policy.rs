@@ -145,4 +145,15 @@ pub trait Policy {
         let _ = (step, next);
         false
     }
+
+    /// How many points in a row [`stays`](Self::stays) would let the running thread pass: whatever it comes to,
+    /// and if it comes to targets that nobody stands before; the second is never less.
+    fn spare(&self) -> [u32; 2] {
+        [0; 2]
+    }
+
+    /// So many of [`spare`](Self::spare) were passed unasked.
+    fn passed(&mut self, points: u32) {
+        let _ = points;
+    }
 }

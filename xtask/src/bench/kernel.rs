@@ -92,6 +92,11 @@ impl Kernel {
         let variables: &[(&str, &Path)] = match watch {
             Some(watch) => {
                 fs::write(&self.plan, Plan::new(watch, Policy::Fifo).encode())?;
+                fs::copy(
+                    &self.plan,
+                    self.deadheat
+                        .with_extension(format!("{}.plan", mode.name().replace(' ', "-"))),
+                )?;
                 let record = File::create(&self.record)?;
                 record.set_len(RECORD_SIZE)?;
                 record.write_all_at(&channel::MAGIC, 0)?;

@@ -3,10 +3,12 @@
 //! glibc's fields: lock at 0, count 4, owner 8, users 12, kind 16. The owner is a thread number plus one,
 //! or one of the two marks of a robust mutex whose owner died.
 
-use super::interpose;
+use super::{frame, interpose};
 use crate::clock;
+use crate::journal;
 use crate::lock_order;
 use crate::observe;
+use crate::real::real;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, released, wait};
 use crate::wait::{Outcome, Wait, word};
@@ -168,11 +170,51 @@ unsafe fn timed(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     }
 }
 
-interpose! {
-    fn pthread_mutex_lock(t; mutex: *mut c_void) -> c_int {
+/// Takes a mutex; one that is free mostly in a few instructions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe {
+        let frame = frame!();
+        if journal::lock(mutex as u64, &frame) {
+            return 0;
+        }
+        let Some(t) = token::me() else {
+            return real!(pthread_mutex_lock: fn(*mut c_void) -> c_int)(mutex);
+        };
+        t.frame = frame;
         point(coming(t, mutex as u64));
-        lock(t, mutex as u64, NEVER, 1)
+        let before = journal::Before::now();
+        let status = lock(t, mutex as u64, NEVER, 1);
+        if status == 0 {
+            journal::learn(t, mutex as u64, &before);
+            journal::open(t);
+        }
+        status
     }
+}
+
+/// Gives a mutex back; as [`pthread_mutex_lock`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe {
+        if journal::unlock(mutex as u64) {
+            return 0;
+        }
+        let Some(t) = token::me() else {
+            return real!(pthread_mutex_unlock: fn(*mut c_void) -> c_int)(mutex);
+        };
+        t.frame = frame!();
+        point(Operation::Release(ObjectKind::Mutex, observe::object(mutex as u64)));
+        let result = unlock(t, mutex as u64, false);
+        point(Operation::Continue);
+        journal::open(t);
+        result.err().unwrap_or(0)
+    }
+}
+
+interpose! {
     fn pthread_mutex_timedlock(t; mutex: *mut c_void, until: *const timespec) -> c_int {
         timed(t, mutex as u64, clock::absolute(until, libc::CLOCK_REALTIME))
     }
@@ -188,13 +230,6 @@ interpose! {
         }
         failed_try(t);
         libc::EBUSY
-    }
-    fn pthread_mutex_unlock(t; mutex: *mut c_void) -> c_int {
-        let release = Operation::Release(ObjectKind::Mutex, observe::object(mutex as u64));
-        point(release);
-        let result = unlock(t, mutex as u64, false);
-        point(Operation::Continue);
-        result.err().unwrap_or(0)
     }
     fn pthread_mutex_destroy(_t; mutex: *mut c_void) -> c_int {
         let a = mutex as u64;

@@ -11,7 +11,7 @@ use crate::sys::{gettid, sys};
 use crate::thread::{NEVER, StartRoutine, Thread};
 use crate::token::{self, point, scheduler, wait};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, lock_order, observe, report, stuck, tls};
+use crate::{clock, journal, lock_order, observe, report, stuck, tls};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
@@ -96,6 +96,7 @@ extern "C" fn begin(record: *mut c_void) -> *mut c_void {
 }
 
 extern "C" fn last_destructor(record: *mut c_void) {
+    journal::settle_own();
     // SAFETY: the value that the thread set: its record.
     let t = unsafe { &mut *(record as *mut Thread) };
     t.rounds += 1;

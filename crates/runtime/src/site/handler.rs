@@ -12,6 +12,7 @@
 //! debuggers look at the byte before a return address.
 
 use super::Site;
+use crate::journal;
 use crate::thread::Frame;
 use core::arch::global_asm;
 use core::mem::offset_of;
@@ -25,6 +26,30 @@ global_asm!(
     "dh_site_entry:",
     ".cfi_startproc",
     ".cfi_def_cfa rsp, 160",
+    // A target that may be passed without a decision: noted in the journal. `rsi` is the length of others.
+    "cmp byte ptr [rdx + {passes}], 0",
+    "je 2f",
+    "mov rsi, [rip + dh_tls@GOTTPOFF]",
+    "mov rsi, fs:[rsi]",
+    "cmp rsi, [rip + {journal} + {thread}]",
+    "jne 2f",
+    "cmp rdi, [rip + {journal} + {beyond}]",
+    "jae 3f",
+    "cmp rdi, [rip + {journal} + {before}]",
+    "ja 2f",
+    "3:",
+    "cmp dword ptr [rip + {journal} + {targets}], 0",
+    "je 2f",
+    "dec dword ptr [rip + {journal} + {targets}]",
+    // What is left of other points, down to none.
+    "sub dword ptr [rip + {journal} + {left}], 1",
+    "adc dword ptr [rip + {journal} + {left}], 0",
+    "mov rsi, [rip + {journal} + {next}]",
+    "mov [rsi], rdi",
+    "mov [rsi + 8], rdx",
+    "add qword ptr [rip + {journal} + {next}], {entry}",
+    "ret",
+    "2:",
     ".cfi_undefined rip",
     ".cfi_offset rdi, -136",
     ".cfi_offset rsi, -144",
@@ -113,6 +138,15 @@ global_asm!(
     ".popsection",
     handler = sym dispatch,
     nop = const offset_of!(Site, nop),
+    passes = const offset_of!(Site, passes),
+    journal = sym journal::JOURNAL,
+    thread = const journal::THREAD_AT,
+    beyond = const journal::BEYOND_AT,
+    before = const journal::BEFORE_AT,
+    left = const journal::LEFT_AT,
+    targets = const journal::TARGETS_LEFT_AT,
+    next = const journal::NEXT_AT,
+    entry = const size_of::<journal::Entry>(),
 );
 
 unsafe extern "C" {

@@ -18,7 +18,7 @@ use crate::held::Held;
 use alloc::vec::Vec;
 use core::arch::{asm, global_asm};
 use core::ops::Range;
-use deadheat_model::{MemoryOrder, SiteId, SiteKind};
+use deadheat_model::{Access, ByteRange, MemoryOrder, SiteId, SiteKind, ThreadId};
 use deadheat_wire::object::{PATCH_SIZE, SITE_SIZE, SiteDesc};
 use deadheat_wire::plan::{Mode, Targets};
 use deadheat_wire::record::{self, Notice, Record};
@@ -56,6 +56,21 @@ pub struct Site {
     pub size: u32,
     /// Whether the plan names it.
     pub target: bool,
+    /// Whether it is a target that a thread may pass without a decision: a plain access of fixed size.
+    pub passes: bool,
+}
+
+impl Site {
+    /// A thread's access of `len` bytes here.
+    #[inline(always)]
+    pub fn access(&self, thread: ThreadId, address: u64, len: u64) -> Access {
+        Access {
+            thread,
+            site: self.id,
+            kind: self.kind,
+            bytes: ByteRange { start: address, len },
+        }
+    }
 }
 
 /// A registered module.
@@ -251,6 +266,7 @@ impl Module {
             failure_order: d.failure_order,
             size: d.size,
             target: false,
+            passes: false,
         })
     }
 

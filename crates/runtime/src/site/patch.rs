@@ -7,10 +7,11 @@
 use super::decode::{self, MAX_LEN};
 use super::near::{self, Pages};
 use super::{Module, Site, handler, stub};
+use crate::journal::LARGEST;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use deadheat_model::SiteKind;
-use deadheat_wire::object::{FLAG_DYNAMIC, PATCH_SIZE, VARIANT_SIZE};
+use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC, PATCH_SIZE, VARIANT_SIZE};
 
 /// What a function's plain body starts with.
 const ENTRY_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
@@ -59,6 +60,10 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
         site.nop = relative(row);
         if let Some(target) = wanted(site.id.index, site.kind) {
             site.target = target;
+            let fixed =
+                (1..=LARGEST).contains(&u64::from(site.size)) && site.flags & (FLAG_CSTRING | FLAG_DYNAMIC) == 0;
+            site.passes =
+                target && fixed && matches!(site.kind, SiteKind::Read | SiteKind::Write | SiteKind::ReadWrite);
             chosen.push(Box::leak(Box::new(site)));
         }
     }

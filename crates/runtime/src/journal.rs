@@ -1,0 +1,346 @@
+//! Scheduling points passed without a decision: noted now, accounted for later.
+//!
+//! Under an ordinary schedule most points of a program are locks that nobody holds, taken by a thread that may
+//! go on for some points more. Such a point needs nobody's opinion, so the running thread passes it in a few
+//! instructions and notes it here. What a point changes beyond the lock itself (the step, the clock, the trail's
+//! hash, what the policy counts, locks held, happens-before) is made up for before anyone looks: every other
+//! way into the runtime goes through [`token::me`], which settles the journal first and closes it. It is opened
+//! at the end of a lock or unlock that took the long way. Only what the program's next check compares with, the
+//! running context of phase 1, changes at once: per (lock, context) the next one is known.
+//!
+//! Besides the instructions saved this leaves the processor room to overlap the program's own waits for memory
+//! across a lock, as it does in an ordinary run: half of the cost of a program with short critical sections.
+//!
+//! Invariant: a run is the same, step for step, with and without the journal. So it is open only while nothing
+//! but the number of points decides when the policy is asked, no timer is set, no signal is pending, and no
+//! meeting, no cycle of waiting and no story is being followed; and a lock is taken this way only if it is free and of the default kind.
+
+use crate::held::Held;
+use crate::memo::{self, Table};
+use crate::site::Site;
+use crate::thread::{Frame, Thread};
+use crate::wait::word;
+use crate::{check, clock, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+
+/// Points noted at once.
+const CAPACITY: usize = 128;
+/// Bytes of the largest target access that is passed.
+pub const LARGEST: u64 = 64;
+/// Slots of the table of known changes of context.
+const CHANGES: usize = 1024;
+/// No thread's record.
+const NOBODY: u64 = 1;
+/// Fields of a glibc mutex: owner and users at 8, kind at 16; lock and count at 0.
+const OWNER: u64 = 8;
+const KIND: u64 = 16;
+/// Lock and count of a mutex of the default kind that is held; users of one that has an owner.
+const HELD: u64 = 1 | 1 << 32;
+const USED: u64 = 1 << 32;
+
+/// A point that was passed.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Entry {
+    /// What it is about: the address of a target access, or of a lock, plus one if that was given back.
+    pub address: u64,
+    /// The target, null for locks.
+    pub site: *const Site,
+    /// Of a lock taken: the number of its place in the order of locks if that is noted, else the call's return address.
+    pub place: u64,
+}
+
+/// What taking the lock at an address does to the running context.
+#[repr(align(64))]
+#[derive(Clone, Copy)]
+struct Change {
+    address: u64,
+    /// Contexts before and after, with the tables of their known steps.
+    contexts: [u32; 2],
+    tables: [*const Table; 2],
+    /// The thread's hybrid epoch that this is good for.
+    epoch: u32,
+}
+
+/// What an event means to the checks of this run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Checks {
+    /// There are none.
+    None,
+    /// Run 1: they compare with the context.
+    Context,
+    /// Run 2: repetitions are told by the moment's number.
+    Moment,
+}
+
+/// See the module.
+#[repr(C)]
+pub struct Journal {
+    /// Record of the thread that may pass points: the running one, or [`NOBODY`].
+    pub thread: u64,
+    /// Points that it may pass yet.
+    left: u32,
+    /// The same for targets; never fewer.
+    pub targets_left: u32,
+    /// A target access that starts at `beyond` or after it, or at `before` or before it, may be passed too: it
+    /// meets nobody who stands before a target.
+    pub beyond: u64,
+    /// See `beyond`.
+    pub before: u64,
+    /// Whether the policy counts these points (there are other threads).
+    counted: bool,
+    /// Whether the order of locks is noted.
+    pub ordered: bool,
+    checks: Checks,
+    /// Where the next entry goes.
+    pub next: *mut Entry,
+    /// The owner's number, as in a mutex, with its users.
+    owner: u64,
+    epoch: u32,
+    version: u32,
+    entries: [Entry; CAPACITY],
+}
+
+/// Offsets for stubs.
+pub const THREAD_AT: usize = offset_of!(Journal, thread);
+/// See [`THREAD_AT`].
+pub const LEFT_AT: usize = offset_of!(Journal, left);
+/// See [`THREAD_AT`].
+pub const TARGETS_LEFT_AT: usize = offset_of!(Journal, targets_left);
+/// See [`THREAD_AT`].
+pub const BEYOND_AT: usize = offset_of!(Journal, beyond);
+/// See [`THREAD_AT`].
+pub const BEFORE_AT: usize = offset_of!(Journal, before);
+/// See [`THREAD_AT`].
+pub const NEXT_AT: usize = offset_of!(Journal, next);
+
+/// The journal.
+pub static JOURNAL: Held<Journal> = Held::new(Journal {
+    thread: NOBODY,
+    left: 0,
+    targets_left: 0,
+    beyond: u64::MAX,
+    before: 0,
+    counted: false,
+    ordered: false,
+    checks: Checks::None,
+    next: core::ptr::null_mut(),
+    owner: 0,
+    epoch: 0,
+    version: 0,
+    entries: [Entry {
+        address: 0,
+        site: core::ptr::null(),
+        place: 0,
+    }; CAPACITY],
+});
+
+static KNOWN: Held<[Change; CHANGES]> = Held::new(
+    [Change {
+        address: 0,
+        contexts: [0; 2],
+        tables: [core::ptr::null(); 2],
+        epoch: 0,
+    }; CHANGES],
+);
+
+#[inline(always)]
+fn slot(address: u64, owner: u64) -> &'static mut Change {
+    let mixed = address >> 3 ^ address >> 13 ^ owner << 9;
+    &mut KNOWN.get()[mixed as usize % CHANGES]
+}
+
+impl Journal {
+    #[inline(always)]
+    fn note(&mut self, address: u64, place: u64) {
+        self.left -= 1;
+        self.targets_left -= 1;
+        // SAFETY: neither count exceeds the free entries.
+        unsafe {
+            *self.next = Entry {
+                address,
+                site: core::ptr::null(),
+                place,
+            };
+            self.next = self.next.add(1);
+        }
+    }
+
+    /// The checks' side of taking (`to` 1) or giving back (0) a lock; whether it is known.
+    #[inline(always)]
+    fn change(&self, address: u64, to: usize) -> bool {
+        match self.checks {
+            Checks::None => true,
+            Checks::Moment => statements::try_refresh(),
+            Checks::Context => {
+                let known = slot(address, self.owner);
+                let present = known.contexts[1 - to];
+                if known.address != address || present != check::context() || known.epoch != self.epoch {
+                    return false;
+                }
+                check::set_context(known.contexts[to]);
+                memo::enter_table(known.tables[to], known.contexts[to], self.version);
+                true
+            }
+        }
+    }
+}
+
+/// Takes the free mutex at this address if the running thread, which left the program at `frame`, may pass the
+/// point; tells whether it did.
+///
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
+    let journal = JOURNAL.get();
+    if tls::thread() as u64 != journal.thread || journal.left == 0 || mutex & 7 != 0 {
+        return false;
+    }
+    let place = if journal.ordered {
+        let Some(place) = lock_order::known(frame) else {
+            return false;
+        };
+        place.into()
+    } else {
+        frame.pc
+    };
+    let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
+    // SAFETY: fields of a live mutex that only threads of this process use, one at a time.
+    unsafe {
+        if *state != 0 || word(mutex + KIND).load(Relaxed) != 0 || signals::came() || !journal.change(mutex, 1) {
+            return false;
+        }
+        *state = HELD;
+        *owner = journal.owner;
+    }
+    journal.note(mutex, place);
+    true
+}
+
+/// Gives the mutex at this address back if the running thread holds it and may pass the point; tells whether
+/// it did.
+///
+/// # Safety
+/// A live mutex.
+#[inline(always)]
+pub unsafe fn unlock(mutex: u64) -> bool {
+    let journal = JOURNAL.get();
+    if tls::thread() as u64 != journal.thread || journal.left == 0 || mutex & 7 != 0 {
+        return false;
+    }
+    let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
+    // SAFETY: as in `lock`.
+    unsafe {
+        let held = *state == HELD && *owner == journal.owner && word(mutex + KIND).load(Relaxed) == 0;
+        if !held || signals::came() || !journal.change(mutex, 0) {
+            return false;
+        }
+        *state = 0;
+        *owner = 0;
+    }
+    journal.note(mutex + 1, 0);
+    true
+}
+
+/// What is to be known of the present before a lock is taken the long way.
+pub struct Before {
+    context: u32,
+    table: *const Table,
+    switched: u64,
+}
+
+impl Before {
+    /// Now.
+    pub fn now() -> Before {
+        Before {
+            context: check::context(),
+            table: *memo::CURRENT.get(),
+            switched: token::scheduler().trail.switched,
+        }
+    }
+}
+
+/// The thread took the lock at this address the long way; what it did to the context is known from now on.
+pub fn learn(t: &Thread, address: u64, before: &Before) {
+    if check::purpose() != check::Use::Granules || token::scheduler().trail.switched != before.switched {
+        return;
+    }
+    let Some(clocks) = observe::clocks() else { return };
+    *slot(address, owner(t)) = Change {
+        address,
+        contexts: [before.context, check::context()],
+        tables: [before.table, *memo::CURRENT.get()],
+        epoch: clocks.hybrid_epoch(t.id),
+    };
+}
+
+/// The lock at this address is gone.
+pub fn forget(address: u64) {
+    for known in KNOWN.get().iter_mut().filter(|known| known.address == address) {
+        known.address = 0;
+    }
+}
+
+fn owner(t: &Thread) -> u64 {
+    u64::from(t.id.0 + 1) | USED
+}
+
+/// Opens the journal for the running thread if its next points need no decision.
+pub fn open(t: &mut Thread) {
+    let journal = JOURNAL.get();
+    let [points, targets] = token::scheduler().spare(t).map(|points| points.min(CAPACITY as u32));
+    let checks = match check::purpose() {
+        check::Use::Nothing => Checks::None,
+        check::Use::Granules => Checks::Context,
+        check::Use::Statements => Checks::Moment,
+    };
+    let quiet = clock::timer_deadline() == crate::thread::NEVER && meeting::none();
+    let quiet = quiet && !lock_order::directed() && !event_trace::on();
+    if targets == 0 || !quiet || checks == Checks::Context && check::context() == 0 {
+        return;
+    }
+    (journal.left, journal.targets_left) = (points, targets);
+    journal.checks = checks;
+    journal.ordered = lock_order::notes();
+    (journal.before, journal.beyond) = (0, u64::MAX);
+    if observe::passes_targets() {
+        let (low, high) = token::scheduler().stood(t);
+        (journal.before, journal.beyond) = (low.saturating_sub(LARGEST), high);
+    }
+    journal.counted = token::scheduler().threads.live.len() > 1;
+    journal.next = journal.entries.as_mut_ptr();
+    journal.owner = owner(t);
+    if let Some(clocks) = observe::clocks() {
+        journal.epoch = clocks.hybrid_epoch(t.id);
+        journal.version = clocks.version(t.id);
+    }
+    journal.thread = &raw mut *t as u64;
+}
+
+/// Whether the journal is open for this thread.
+#[inline(always)]
+pub fn is_open(thread: *const Thread) -> bool {
+    JOURNAL.get().thread == thread as u64
+}
+
+/// Accounts for the points passed and closes the journal.
+#[cold]
+pub fn settle(t: &mut Thread) {
+    let journal = JOURNAL.get();
+    journal.thread = NOBODY;
+    let entries = journal.entries.as_ptr();
+    // SAFETY: both point into the entries.
+    let passed = unsafe { journal.next.offset_from(entries) } as usize;
+    token::scheduler().account(t, &journal.entries[..passed], journal.counted, journal.ordered);
+}
+
+/// Settles what a thread that is about to crash or exit has passed.
+pub fn settle_own() {
+    let thread = tls::thread();
+    if is_open(thread) {
+        // SAFETY: the running thread's own record.
+        settle(unsafe { &mut *thread });
+    }
+}
