@@ -76,8 +76,8 @@ fn run_all(jobs: &[Job<'_>], tool: &Path, parallel: usize) -> usize {
 /// Reads all cases below the directory, in order of their names.
 fn read_all(directory: &Path) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
     let mut files = Vec::new();
-    for language in ["c", "cpp"] {
-        collect(&directory.join(language), &mut files)?;
+    for language in ["c", "cpp", "rust"] {
+        collect(&directory.join(language), language == "rust", &mut files)?;
     }
     files.sort();
     let mut cases = Vec::new();
@@ -89,13 +89,20 @@ fn read_all(directory: &Path) -> Result<Vec<Case>, Box<dyn std::error::Error>> {
     Ok(cases)
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> Result<(), String> {
+/// Beside Rust cases, C files are parts of them (`//@ with`).
+fn collect(directory: &Path, rust: bool, files: &mut Vec<PathBuf>) -> Result<(), String> {
     let told = |error: std::io::Error| format!("{}: {error}", directory.display());
     for entry in std::fs::read_dir(directory).map_err(told)? {
         let path = entry.map_err(told)?.path();
         match path.is_dir() {
-            true => collect(&path, files)?,
-            false if path.extension().is_some_and(|e| e == "c" || e == "cpp") => files.push(path),
+            true => collect(&path, rust, files)?,
+            false
+                if path
+                    .extension()
+                    .is_some_and(|e| if rust { e == "rs" } else { e == "c" || e == "cpp" }) =>
+            {
+                files.push(path);
+            }
             false => {}
         }
     }

@@ -31,7 +31,13 @@ pub mod part {
     /// The tool.
     pub const TOOL: &str = "bin/deadheat";
     /// The tool's names as a compiler, beside it.
-    pub const DRIVERS: [&str; 2] = ["bin/deadheat-cc", "bin/deadheat-c++"];
+    pub const DRIVERS: [&str; 5] = [
+        "bin/deadheat-cc",
+        "bin/deadheat-c++",
+        "bin/deadheat-rustc",
+        "bin/deadheat-rust-linker",
+        "bin/cargo-deadheat",
+    ];
     /// What compiled programs need.
     pub const LIB: &str = "lib/deadheat";
     /// Compilers' names for makefiles that do not ask `CC`: in front of `PATH` in `deadheat build`.

@@ -19,9 +19,11 @@ fn kind(bad: &BadRun) -> FindingKind {
         },
         HarmKind::Hang => FindingKind::Hang,
         HarmKind::Signal | HarmKind::Abort | HarmKind::Sanitizer => FindingKind::Crash,
-        HarmKind::Assertion | HarmKind::UncaughtException | HarmKind::ExitStatus | HarmKind::Check => {
-            FindingKind::OrderViolation
-        }
+        HarmKind::Assertion
+        | HarmKind::UncaughtException
+        | HarmKind::Panic
+        | HarmKind::ExitStatus
+        | HarmKind::Check => FindingKind::OrderViolation,
     }
 }
 

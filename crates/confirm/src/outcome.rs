@@ -4,6 +4,9 @@ use crate::stage::{End, Run, StopReason};
 use deadheat_model::{Harm, HarmKind};
 use deadheat_wire::record::EndKind;
 
+/// Exit status of a Rust program whose main thread panicked, and of a test program with a failed test.
+const PANICKED: i32 = 101;
+
 /// Outcome of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -22,6 +25,8 @@ pub enum Outcome {
     Abort,
     /// An uncaught C++ exception, with what the library said of it.
     UncaughtException(String),
+    /// A Rust panic that ended the program, with its place and message.
+    Panic(String),
     /// A sanitizer's report, its first line.
     Sanitizer(String),
     /// Every thread waits.
@@ -49,8 +54,15 @@ impl Outcome {
             return Outcome::Sanitizer(line.trim().to_string());
         }
         match run.end {
+            // Of a failed test the harness prints what it kept of the standard error.
+            End::Exit(PANICKED) => panic(&stderr)
+                .or_else(|| panic(&run.stdout.text()))
+                .map_or(Outcome::Exit(PANICKED), Outcome::Panic),
             End::Exit(status) => Outcome::Exit(status),
             End::Signal(libc::SIGABRT) => {
+                if let Some(told) = panic(&stderr) {
+                    return Outcome::Panic(told);
+                }
                 let asserted = ended.and_then(|e| e.assertion.clone());
                 match asserted.or_else(|| assertion(&stderr)).map(Outcome::Assertion) {
                     Some(outcome) => outcome,
@@ -92,6 +104,7 @@ impl Outcome {
             Outcome::Assertion(text) => harm(HarmKind::Assertion, text.clone()),
             Outcome::Abort => harm(HarmKind::Abort, "abort was called".into()),
             Outcome::UncaughtException(text) => harm(HarmKind::UncaughtException, text.clone()),
+            Outcome::Panic(text) => harm(HarmKind::Panic, text.clone()),
             Outcome::Sanitizer(text) => harm(HarmKind::Sanitizer, text.clone()),
             Outcome::Deadlock => harm(HarmKind::Deadlock, "threads wait for one another for ever".into()),
             Outcome::Hang => harm(HarmKind::Hang, "no thread makes progress".into()),
@@ -103,6 +116,7 @@ impl Outcome {
         match (self, other) {
             (Outcome::Signal { signal: a, .. }, Outcome::Signal { signal: b, .. }) => a == b,
             (Outcome::UncaughtException(_), Outcome::UncaughtException(_)) => true,
+            (Outcome::Panic(_), Outcome::Panic(_)) => true,
             (Outcome::Sanitizer(_), Outcome::Sanitizer(_)) => true,
             _ => self == other,
         }
@@ -140,6 +154,24 @@ fn uncaught(stderr: &str) -> Option<String> {
         .and_then(|l| l.trim().strip_prefix("what():"))
         .map(|w| format!(": {}", w.trim()));
     Some(format!("{first}{}", what.unwrap_or_default()))
+}
+
+/// Place and message of the last Rust panic: `thread 'NAME' (ID) panicked at FILE:LINE:COLUMN:`, and the next line.
+fn panic(text: &str) -> Option<String> {
+    let mut lines = text.lines().rev();
+    let mut message = None;
+    loop {
+        let line = lines.next()?.trim();
+        let place = line
+            .strip_prefix("thread '")
+            .and_then(|rest| rest.split_once(" panicked at "));
+        if let Some((_, place)) = place {
+            let place = place.trim_end_matches(':');
+            let message = message.filter(|m: &&str| !m.is_empty() && !m.starts_with("note: run with"));
+            return Some(message.map_or(place.into(), |m| format!("{place}: {m}")));
+        }
+        message = Some(line);
+    }
 }
 
 /// The name of a signal.
@@ -198,6 +230,18 @@ mod tests {
         let told = "terminate called after throwing an instance of 'std::logic_error': empty";
         assert_eq!(Outcome::of(&run(abort, text)), Outcome::UncaughtException(told.into()));
         assert_eq!(Outcome::of(&run(abort, "double free or corruption")), Outcome::Abort);
+    }
+
+    #[test]
+    fn panics_that_end_the_program_are_told_with_their_place() {
+        let text = "thread 'a' (7) panicked at a.rs:1:2:\nfirst\n\nthread 'main' (3) panicked at src/bank.rs:9:5:\ntotal is 7\n\
+            note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n";
+        let told = Outcome::Panic("src/bank.rs:9:5: total is 7".into());
+        assert_eq!(Outcome::of(&run(End::Exit(101), text)), told);
+        assert_eq!(Outcome::of(&run(End::Signal(libc::SIGABRT), text)), told);
+        // A program may use the status for its own ends, and may get over a panic.
+        assert_eq!(Outcome::of(&run(End::Exit(101), "no")), Outcome::Exit(101));
+        assert_eq!(Outcome::of(&run(End::Exit(0), text)), Outcome::Exit(0));
     }
 
     #[test]

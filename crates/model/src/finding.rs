@@ -60,6 +60,8 @@ pub enum HarmKind {
     Abort,
     /// An uncaught C++ exception.
     UncaughtException,
+    /// A Rust panic that ended the program.
+    Panic,
     /// Every thread waits.
     Deadlock,
     /// No progress.

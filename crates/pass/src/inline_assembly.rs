@@ -12,6 +12,10 @@ const HARMLESS: [&str; 13] = [
     "pause", "nop", "mfence", "lfence", "sfence", "cpuid", "rdtsc", "rdtscp", "xgetbv", "bswap", "bsf", "bsr", "cld",
 ];
 
+/// Instructions that touch memory only where they have a memory operand in the text; operands that stand for
+/// the call's arguments are in registers, unless a constraint says otherwise ([`passes_memory`]).
+const MOVES: [&str; 4] = ["mov", "movq", "xchg", "xchgq"];
+
 /// Takes a call of inline assembly; false if the call is none.
 pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
     let callee = llvm!(LLVMGetCalledValue(call));
@@ -19,10 +23,10 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
         return false;
     }
     let text = string(callee, LLVMGetInlineAsmAsmString);
-    if is_harmless(&text) {
+    let constraints = string(callee, LLVMGetInlineAsmConstraintString);
+    if is_harmless(&text, passes_memory(&constraints)) {
         return true;
     }
-    let constraints = string(callee, LLVMGetInlineAsmConstraintString);
     found.opaque_assembly |= constraints.contains("~{memory}");
     let mut operands = 0;
     for n in 0..ir::argument_count(call) {
@@ -57,7 +61,14 @@ fn string(value: Value, of: unsafe extern "C" fn(Value, *mut usize) -> *const st
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn is_harmless(text: &str) -> bool {
+/// Whether an operand may stand for memory.
+fn passes_memory(constraints: &str) -> bool {
+    let clobber = |c: &str| c.starts_with('~');
+    let memory = |c: &str| c.starts_with(['*', 'm']) || c.starts_with("=*") || c.starts_with("=m") || c.contains("rm");
+    constraints.split(',').any(|c| !clobber(c) && memory(c))
+}
+
+fn is_harmless(text: &str, memory: bool) -> bool {
     text.split(['\n', ';'])
         .map(str::trim)
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -67,6 +78,7 @@ fn is_harmless(text: &str) -> bool {
             let Some(instruction) = words.next() else { return true };
             let own_stack = line.contains("(%rsp)") || line.contains("(%esp)");
             HARMLESS.contains(&instruction)
+                || MOVES.contains(&instruction) && !memory && !line.contains(['(', '['])
                 || own_stack && (instruction.starts_with("add") || instruction.starts_with("or"))
         })
 }

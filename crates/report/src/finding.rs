@@ -295,9 +295,12 @@ impl Frame {
 }
 
 impl Frame {
-    /// Whether it is in a header of the system: not the user's code.
+    /// Whether it is in a header of the system or in Rust's library: not the user's code.
     pub fn of_system(&self) -> bool {
-        self.file.starts_with("/usr/")
+        ["/usr/", "/rustc/", "/rust/deps/"]
+            .iter()
+            .any(|d| self.file.starts_with(d))
+            || self.file.contains("/rustlib/src/rust/library/")
     }
 }
 

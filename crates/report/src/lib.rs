@@ -20,6 +20,7 @@ pub mod symbol;
 pub mod terminal;
 pub mod words;
 
+pub use deadheat_model::Verdict;
 pub use finding::{Finding, Report};
 pub use format::Format;
 pub use symbol::Symboliser;

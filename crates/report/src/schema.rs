@@ -17,11 +17,12 @@ const FINDING_KINDS: [FindingKind; 8] = [
 ];
 const VERDICTS: [Verdict; 3] = [Verdict::Suspected, Verdict::Real, Verdict::Harmful];
 const EVIDENCE: [Evidence; 3] = [Evidence::Created, Evidence::Unordered, Evidence::Happened];
-const HARM_KINDS: [HarmKind; 9] = [
+const HARM_KINDS: [HarmKind; 10] = [
     HarmKind::Signal,
     HarmKind::Assertion,
     HarmKind::Abort,
     HarmKind::UncaughtException,
+    HarmKind::Panic,
     HarmKind::Deadlock,
     HarmKind::Hang,
     HarmKind::ExitStatus,

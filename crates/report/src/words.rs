@@ -108,6 +108,7 @@ pub fn harm(kind: HarmKind) -> &'static str {
         HarmKind::Assertion => "failed assertion",
         HarmKind::Abort => "abort",
         HarmKind::UncaughtException => "uncaught exception",
+        HarmKind::Panic => "panic",
         HarmKind::Deadlock => "deadlock",
         HarmKind::Hang => "hang",
         HarmKind::ExitStatus => "wrong exit status",

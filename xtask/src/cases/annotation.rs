@@ -24,6 +24,8 @@ pub struct Case {
     pub stdin: String,
     /// Flags of the compiler.
     pub flags: Vec<String>,
+    /// C files beside it that are linked in.
+    pub with: Vec<PathBuf>,
     /// What must be reported beside the marked pairs.
     pub expect: Vec<Expect>,
     /// Stages that apply.
@@ -58,11 +60,12 @@ pub struct Harm {
     pub detail: &'static str,
 }
 
-const HARMS: [Harm; 7] = [
+const HARMS: [Harm; 8] = [
     harm("assert", "assertion", ""),
     harm("abort", "abort", ""),
     harm("segv", "signal", "SEGV"),
     harm("exception", "uncaught-exception", ""),
+    harm("panic", "panic", ""),
     harm("deadlock", "deadlock", ""),
     harm("hang", "hang", ""),
     harm("exit-status", "exit-status", ""),
@@ -126,6 +129,7 @@ impl Case {
             args: Vec::new(),
             stdin: String::new(),
             flags: Vec::new(),
+            with: Vec::new(),
             expect: Vec::new(),
             stages: vec![Stage::Hunt],
             levels: Level::ALL.to_vec(),
@@ -162,6 +166,7 @@ impl Case {
             "args" => self.args = words().map(String::from).collect(),
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
             "flags" => self.flags = words().map(String::from).collect(),
+            "with" => self.with = words().map(|name| self.path.with_file_name(name)).collect(),
             "expect" => self.expect = words().map(expect).collect::<Result<_, _>>()?,
             "stages" => self.stages = words().map(str::parse).collect::<Result<_, _>>()?,
             "levels" => {

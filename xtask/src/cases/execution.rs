@@ -78,22 +78,39 @@ fn build(job: &Job<'_>, tool: &Path, scratch: &Path) -> Result<PathBuf, String> 
         _ => fs::create_dir_all(scratch).map_err(told)?,
     }
     let program = scratch.join("program");
-    let language = if job.case.path.extension().is_some_and(|e| e == "cpp") {
-        "c++"
+    let mut compiler = Command::new(tool);
+    if job.case.path.extension().is_some_and(|e| e == "rs") {
+        compiler.args(["rustc", "--edition=2024", "-Cdebuginfo=2"]);
+        compiler.arg(format!("-Copt-level={}", job.level.flag().trim_start_matches("-O")));
+        for part in &job.case.with {
+            let object = scratch.join(part.with_extension("o").file_name().unwrap_or_default());
+            let mut c = Command::new(tool);
+            c.args(["cc", "-g", job.level.flag(), "-pthread", "-c"])
+                .arg(part)
+                .arg("-o")
+                .arg(&object);
+            built(&mut c)?;
+            compiler.arg(format!("-Clink-arg={}", object.display()));
+        }
     } else {
-        "cc"
-    };
-    let output = Command::new(tool)
-        .arg(language)
-        .args(["-g", job.level.flag(), "-pthread"])
+        let cxx = job.case.path.extension().is_some_and(|e| e == "cpp");
+        compiler.args([if cxx { "c++" } else { "cc" }, "-g", job.level.flag(), "-pthread"]);
+    }
+    compiler
         .args(&job.case.flags)
         .arg(&job.case.path)
         .arg("-o")
-        .arg(&program)
+        .arg(&program);
+    built(&mut compiler).map(|()| program)
+}
+
+/// Runs a compiler.
+fn built(compiler: &mut Command) -> Result<(), String> {
+    let output = compiler
         .output()
-        .map_err(|error| format!("{}: {error}", tool.display()))?;
+        .map_err(|error| format!("{}: {error}", compiler.get_program().display()))?;
     match output.status.success() {
-        true => Ok(program),
+        true => Ok(()),
         false => Err(format!("does not build: {}", String::from_utf8_lossy(&output.stderr))),
     }
 }
@@ -118,6 +135,8 @@ fn hunt(
     // A hunt takes seeds from its first on.
     let first = seed * SEEDS_OF_A_HUNT;
     let status = Command::new(tool)
+        // A backtrace costs a Rust program that panics more than all the rest.
+        .env("RUST_BACKTRACE", "0")
         .arg(stage.to_string())
         .args([
             "--format",

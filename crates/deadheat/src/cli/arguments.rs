@@ -14,6 +14,9 @@ Build a program with deadheat's compiler, hunt, and see a bug happen again:
   deadheat hunt -- ./bank 100
   deadheat replay F1
 
+Rust: deadheat rustc -g bank.rs; in a package, cargo deadheat hunt and
+cargo deadheat test (see cargo deadheat --help).
+
 Whole builds: CC=\"deadheat cc\" CXX=\"deadheat c++\" make, or deadheat build -- make -j4.
 
 Exit status: 0 nothing real found, 1 at least one real finding, 2 wrong usage,
@@ -78,7 +81,7 @@ Examples:
 
 Exit status: 0 done, 2 wrong usage, 3 nothing could be read.";
 
-/// Finds, proves, explains and replays concurrency bugs in C and C++ programs.
+/// Finds, proves, explains and replays concurrency bugs in C, C++ and Rust programs.
 #[derive(Debug, Parser)]
 #[command(name = "deadheat", version, after_help = EXAMPLES, max_term_width = 100)]
 pub struct Deadheat {
@@ -121,6 +124,20 @@ pub enum Command {
     #[command(name = "c++", disable_help_flag = true)]
     Cxx {
         /// Compiler arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Compile Rust: takes rustc's command line
+    #[command(disable_help_flag = true)]
+    Rustc {
+        /// Compiler arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Build, run, hunt and test with cargo; also called as cargo deadheat
+    #[command(disable_help_flag = true)]
+    Cargo {
+        /// A command of cargo deadheat and its arguments
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<OsString>,
     },
@@ -272,7 +289,7 @@ pub struct Runs {
 }
 
 /// What is written where.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Output {
     /// human, json, sarif, junit or html
     #[arg(long, value_name = "FORMAT", default_value = "human")]

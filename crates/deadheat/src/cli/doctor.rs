@@ -1,6 +1,8 @@
 //! `doctor`: what this machine has of what deadheat needs, and how to get the rest.
 
 use crate::driver::installation;
+use crate::driver::rust::command_line::TARGET;
+use crate::driver::rust::toolchain::Toolchain;
 use deadheat_campaign::confirm::isolation::Isolation;
 use deadheat_campaign::confirm::{Program, Stage, StageOptions};
 use deadheat_campaign::report::exit;
@@ -28,6 +30,7 @@ pub fn doctor() -> ExitCode {
     tell("processor", Weight::Needed, processor());
     tell("clang 22", Weight::Needed, clang());
     tell("deadheat's parts", Weight::Needed, parts());
+    tell("rustc (for Rust programs)", Weight::Useful, rustc());
     tell("shared memory", Weight::Useful, shared_memory());
     tell("fixed addresses", Weight::Useful, fixed_addresses());
     tell("isolation of runs", Weight::Useful, isolation());
@@ -62,6 +65,21 @@ fn version(program: &str, advice: &str) -> Result<String, String> {
 fn clang() -> Result<String, String> {
     let path = installation::clang().map_err(|e| e.to_string())?;
     version(&path.to_string_lossy(), "apt-get install clang-22 lld-22")
+}
+
+/// Whether there is a Rust compiler, and one that the plugin fits.
+fn rustc() -> Result<String, String> {
+    let name = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let path = installation::which(&name).ok_or("not found; install Rust 1.95 (https://rustup.rs)")?;
+    let toolchain = Toolchain::of(&path).map_err(|e| e.to_string())?;
+    toolchain.check().map_err(|e| e.to_string())?;
+    if !toolchain.libraries.is_dir() {
+        return Err(format!(
+            "{} is missing; rustup target add {TARGET}",
+            toolchain.libraries.display()
+        ));
+    }
+    Ok(format!("{} with LLVM {}", toolchain.release, toolchain.llvm))
 }
 
 fn parts() -> Result<String, String> {

@@ -4,6 +4,7 @@ use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
 use super::{failed, misused, output, stdin};
 use clap::CommandFactory;
 use deadheat_campaign::confirm::Program;
+use deadheat_campaign::hunt::Hunt as Hunted;
 use deadheat_campaign::{Extent, Options};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
@@ -76,23 +77,58 @@ fn swallowed(arguments: &[OsString]) {
 }
 
 fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, program: Vec<OsString>) -> ExitCode {
-    if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
-        return misused(
-            &"a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N",
-        );
+    swallowed(program.get(1..).unwrap_or_default());
+    match started(extent, budget, &runs, output, program) {
+        Ok(hunt) => output::finish(
+            &hunt.report,
+            output,
+            hunt.store.as_deref(),
+            hunt.interrupted,
+            hunt.trouble.as_deref(),
+        ),
+        Err(Refusal::Usage(text)) => misused(&text),
+        Err(Refusal::Failed(text)) => failed(&text),
     }
+}
+
+/// Why a hunt did not begin.
+enum Refusal {
+    /// The command was used wrongly.
+    Usage(String),
+    /// It could not be done.
+    Failed(String),
+}
+
+/// A hunt whose outcome the caller tells; the error says why there was none.
+pub fn hunted(
+    budget: Option<Duration>,
+    runs: &Runs,
+    output: &Output,
+    program: Vec<OsString>,
+) -> Result<Hunted, String> {
+    started(Extent::Hunt, budget, runs, output, program).map_err(|refusal| match refusal {
+        Refusal::Usage(text) | Refusal::Failed(text) => text,
+    })
+}
+
+fn started(
+    extent: Extent,
+    budget: Option<Duration>,
+    runs: &Runs,
+    output: &Output,
+    program: Vec<OsString>,
+) -> Result<Hunted, Refusal> {
+    if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
+        return Err(Refusal::Usage(
+            "a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N".into(),
+        ));
+    }
+    let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
     let Some((name, arguments)) = program.split_first() else {
-        return misused(&"name the program to run");
+        return Err(Refusal::Usage("name the program to run".into()));
     };
-    swallowed(arguments);
-    let mut program = match Program::find(name, arguments.to_vec()) {
-        Ok(program) => program,
-        Err(error) => return failed(&error),
-    };
-    program.stdin = match stdin::capture(runs.stdin.as_deref()) {
-        Ok(bytes) => bytes,
-        Err(error) => return failed(&error),
-    };
+    let mut program = Program::find(name, arguments.to_vec()).map_err(|e| failed(&e))?;
+    program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?;
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options {
         extent,
@@ -102,20 +138,11 @@ fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, pro
         seed: runs.seed,
         switch: (runs.switch * 1024.0).round() as u32,
         isolate: !runs.no_isolation,
-        setup: runs.setup,
+        setup: runs.setup.clone(),
         limit: runs.timeout,
         quiet: output.quiet,
-        store: runs.store,
+        store: runs.store.clone(),
         interrupted: interrupts(),
     };
-    match deadheat_campaign::hunt::hunt(program, &options) {
-        Ok(hunt) => output::finish(
-            &hunt.report,
-            output,
-            hunt.store.as_deref(),
-            hunt.interrupted,
-            hunt.trouble.as_deref(),
-        ),
-        Err(error) => failed(&error),
-    }
+    deadheat_campaign::hunt::hunt(program, &options).map_err(|e| failed(&e))
 }

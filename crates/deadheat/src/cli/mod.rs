@@ -3,8 +3,10 @@
 //! Exit status everywhere: 0 nothing real, 1 a real finding, 2 wrong usage, 3 the job could not be done.
 
 mod arguments;
+pub mod cargo;
 mod doctor;
 mod duration;
+mod each_test;
 mod hunting;
 mod output;
 mod replay;
@@ -36,6 +38,8 @@ pub fn main() -> ExitCode {
         Command::Doctor => doctor::doctor(),
         Command::Cc { arguments } => driver::compile(driver::Language::C, &arguments),
         Command::Cxx { arguments } => driver::compile(driver::Language::Cxx, &arguments),
+        Command::Rustc { arguments } => driver::rust::compile(&arguments),
+        Command::Cargo { arguments } => cargo::main(&arguments),
         Command::Build { arguments } => driver::build(&arguments),
     }
 }

@@ -91,3 +91,30 @@ fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)
 }
+
+/// A word that changes with any of the parts that go into compiled programs.
+pub fn stamp() -> String {
+    let directory = directory();
+    let parts = ["libdeadheat_pass.so", "deadheat_rt.o", "deadheat_module.o"];
+    let hash = parts.iter().fold(0, |hash, name| contents(&directory.join(name), hash));
+    format!("{hash:016x}")
+}
+
+/// A word that changes with the pass plugin.
+pub fn pass_stamp() -> String {
+    format!("{:016x}", contents(&directory().join("libdeadheat_pass.so"), 0))
+}
+
+/// Mixes a file's contents into a hash: FNV-1a over words of eight bytes.
+fn contents(path: &Path, hash: u64) -> u64 {
+    let bytes = std::fs::read(path).unwrap_or_default();
+    let mut mixed = hash ^ 0xcbf2_9ce4_8422_2325;
+    for word in bytes.chunks(8) {
+        let mut padded = [0; 8];
+        padded[..word.len()].copy_from_slice(word);
+        mixed = (mixed ^ u64::from_le_bytes(padded))
+            .wrapping_mul(0x0000_0100_0000_01b3)
+            .rotate_left(29);
+    }
+    mixed
+}

@@ -10,11 +10,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSection, ReadCache, ReadRef, SectionFlags, SectionKind};
+use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SectionFlags, SectionKind, SymbolKind};
 use serde::{Deserialize, Serialize};
 
 use super::Language;
 use super::command_line::{Argument, CommandLine, Content};
+use super::rust::standard_library::Library;
 
 /// Name of the section.
 pub const SECTION: &str = ".dh.link";
@@ -216,10 +217,23 @@ impl Census {
         let has_code = || file.sections().any(|s| s.kind() == SectionKind::Text && s.size() > 0);
         if named("dh_units") {
             self.watched += 1;
-        } else if has_code() {
+        } else if has_code() && !is_rusts_own(file, &name) {
             self.unwatched(name);
         }
     }
+}
+
+/// What of Rust's own has no sites and hides nothing by it: libraries that share nothing, and the object that
+/// rustc makes to name the allocator.
+fn is_rusts_own<'data, R: ReadRef<'data>>(file: &object::File<'data, R>, name: &str) -> bool {
+    let archive = Path::new(name.split('(').next().unwrap_or_default());
+    let names_allocator = |name: &str| name.contains("___rustc") && name.contains("__rust_");
+    let mut functions = file
+        .symbols()
+        .filter(|s| s.is_definition() && s.kind() == SymbolKind::Text)
+        .peekable();
+    Library::at(archive).is_some_and(|library| !library.is_watched())
+        || functions.peek().is_some() && functions.all(|s| s.name().is_ok_and(names_allocator))
 }
 
 fn counted(path: &Path, kind: InputKind, census: Census) -> LinkInput {

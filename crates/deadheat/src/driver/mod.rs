@@ -4,7 +4,8 @@
 //! ([`plan`], a pure function), and replaces itself by clang, so that exit status, signals, standard
 //! streams and process ids are clang's own. Where there is nothing to add clang gets what it was given.
 //!
-//! `deadheat build -- CMD` ([`build`]) runs a build with these drivers in the place of the compiler.
+//! `deadheat build -- CMD` ([`build`]) runs a build with these drivers in the place of the compiler. Rust has
+//! drivers of its own ([`rust`]).
 
 mod build;
 pub mod command_line;
@@ -16,6 +17,7 @@ mod log;
 mod option_table;
 pub mod plan;
 mod response_file;
+pub mod rust;
 mod sanitizers;
 mod target;
 
@@ -40,6 +42,9 @@ pub enum DriverError {
     /// No compiler to call.
     #[error("{0}")]
     NoClang(String),
+    /// No Rust compiler to call, or not one that the plugin fits.
+    #[error("{0}")]
+    NoRustc(String),
     /// A part of deadheat itself is missing.
     #[error("{name} is not in {directory}: install deadheat (make install), or name its lib/deadheat by DEADHEAT_LIB", directory = directory.display())]
     PartMissing {
@@ -89,6 +94,41 @@ pub fn called_as(arguments: &[OsString]) -> Option<(Language, &[OsString])> {
     }
 }
 
+/// A program of this installation that is told by its name, not by its arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tool {
+    /// A C or C++ compiler.
+    Compiler(Language),
+    /// The Rust compiler.
+    Rustc,
+    /// The linker that the Rust compiler calls.
+    RustLinker,
+    /// `cargo deadheat`.
+    Cargo,
+}
+
+/// If the program was called as another tool than `deadheat` itself: which, and that tool's arguments.
+pub fn tool(arguments: &[OsString]) -> Option<(Tool, &[OsString])> {
+    if let Some((language, rest)) = called_as(arguments) {
+        return Some((Tool::Compiler(language), rest));
+    }
+    match Path::new(arguments.first()?).file_name()?.to_str()? {
+        "deadheat-rustc" => return Some((Tool::Rustc, &arguments[1..])),
+        "deadheat-rust-linker" => return Some((Tool::RustLinker, &arguments[1..])),
+        "cargo-deadheat" => {
+            // Cargo repeats its subcommand's name.
+            let repeated = arguments.get(1).is_some_and(|a| a == "deadheat");
+            return Some((Tool::Cargo, &arguments[1 + usize::from(repeated)..]));
+        }
+        _ => {}
+    }
+    match arguments.get(1)?.to_str()? {
+        "rustc" => Some((Tool::Rustc, &arguments[2..])),
+        "cargo" => Some((Tool::Cargo, &arguments[2..])),
+        _ => None,
+    }
+}
+
 /// Compiles: replaces this process by clang, or says why not. Compilers fail with status 1.
 pub fn compile(language: Language, arguments: &[OsString]) -> ExitCode {
     let error = match invoke::run(language, arguments) {
@@ -119,5 +159,22 @@ mod tests {
         assert_eq!(called(&["deadheat", "hunt"]), None);
         assert_eq!(called(&["deadheat"]), None);
         assert_eq!(called(&[]), None);
+    }
+
+    #[test]
+    fn rusts_tools_have_their_names() {
+        let tool_of = |words: &[&str]| {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            tool(&words).map(|(tool, rest)| (tool, rest.len()))
+        };
+        assert_eq!(
+            tool_of(&["/opt/bin/deadheat-rustc", "rustc", "-vV"]),
+            Some((Tool::Rustc, 2))
+        );
+        assert_eq!(tool_of(&["deadheat", "rustc", "a.rs"]), Some((Tool::Rustc, 1)));
+        assert_eq!(tool_of(&["cargo-deadheat", "deadheat", "test"]), Some((Tool::Cargo, 1)));
+        assert_eq!(tool_of(&["cargo-deadheat", "test"]), Some((Tool::Cargo, 1)));
+        assert_eq!(tool_of(&["deadheat", "cc"]), Some((Tool::Compiler(Language::C), 0)));
+        assert_eq!(tool_of(&["deadheat", "hunt"]), None);
     }
 }

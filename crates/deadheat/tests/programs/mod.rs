@@ -74,7 +74,7 @@ pub fn text(output: &Output) -> String {
 }
 
 /// The installation that programs are built with.
-fn dist() -> PathBuf {
+pub fn dist() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let dist = std::env::var_os("DEADHEAT_DIST").map_or_else(|| root.join("dist"), PathBuf::from);
     assert!(
