@@ -16,8 +16,10 @@ fn main() {
     });
     let mut sum = 0;
     for _ in 0..3 {
-        for mut item in [from_unbounded.recv().unwrap(), from_bounded.recv().unwrap(), from_meeting.recv().unwrap()] {
-            *item += 1; // MAY(hunt:a) likewise
+        let (first, second) = (from_unbounded.recv().unwrap(), from_bounded.recv().unwrap());
+        let third = from_meeting.recv().unwrap(); // MAY(hunt:a) likewise
+        for mut item in [first, second, third] {
+            *item += 1;
             sum += *item;
         }
     }

@@ -14,6 +14,7 @@ fn main() {
         let waiter = thread::spawn(|| {
             let mut held = LOCK.lock().unwrap();
             while !READY.load(SeqCst) {
+                thread::yield_now(); // it takes its time
                 held = CHANGED.wait(held).unwrap();
             }
         });

@@ -39,7 +39,10 @@ fn lost_wakeup(threads: &[Waiting]) -> bool {
         w.holder.is_some()
             && matches!(
                 w.reason,
-                WaitReason::Object(ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::SpinLock, _)
+                WaitReason::Object(
+                    ObjectKind::Mutex | ObjectKind::RwLock | ObjectKind::SpinLock | ObjectKind::LockWord,
+                    _
+                )
             )
     };
     threads.iter().any(signalled) && !threads.iter().any(on_lock)

@@ -13,7 +13,7 @@ use crate::token::scheduler;
 use crate::wait::{Wait, word};
 use alloc::vec::Vec;
 use core::sync::atomic::Ordering::Relaxed;
-use deadheat_model::{LockMode, ObjectKind, ThreadId};
+use deadheat_model::{LockMode, ObjectId, ObjectKind, ThreadId, WaitReason};
 use deadheat_wire::record::{self, Deadlock, EndKind, Hang, Record, Waiting};
 
 /// Scheduling points for which the rest of the program goes on beside a ring of waiting threads.
@@ -50,13 +50,45 @@ fn waiting() -> Vec<Waiting> {
 }
 
 fn describe(t: &Thread) -> Waiting {
+    let word = futex(t.wait).and_then(word_holder);
+    let mut held = held(t);
+    let words = crate::observe::held(t.id).into_iter().filter(is_waited_for);
+    held.extend(words);
     Waiting {
         thread: t.id,
-        reason: t.wait.reason(),
-        holder: holder(t.wait),
+        reason: word.map_or_else(
+            || t.wait.reason(),
+            |(_, object)| WaitReason::Object(ObjectKind::LockWord, object),
+        ),
+        holder: word.map_or_else(|| holder(t.wait), |(thread, _)| Some(thread)),
         stack: stack(t),
-        held: held(t),
+        held,
     }
+}
+
+fn futex(wait: Wait) -> Option<u64> {
+    match wait {
+        Wait::Futex(address, _) => Some(address),
+        _ => None,
+    }
+}
+
+/// The thread that has taken the hand-made lock (Rust's mutex is one) whose word is at a futex's address.
+fn word_holder(address: u64) -> Option<(ThreadId, ObjectId)> {
+    let mut threads = scheduler().threads.iter();
+    threads.find_map(|t| {
+        let held = crate::observe::held(t.id);
+        let word = held
+            .iter()
+            .find(|h| h.kind == ObjectKind::LockWord && h.object.address == address)?;
+        Some((t.id, word.object))
+    })
+}
+
+/// Whether a lock is a word that some thread sleeps on: of what was taken once, that proves a lock.
+fn is_waited_for(held: &record::Held) -> bool {
+    let mut threads = scheduler().threads.iter();
+    held.kind == ObjectKind::LockWord && threads.any(|t| futex(t.wait) == Some(held.object.address))
 }
 
 /// The stack of a thread where it left the program's code.
