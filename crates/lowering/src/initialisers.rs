@@ -32,24 +32,22 @@ pub fn lower(lowering: &mut Lowering) {
             }
         }
     }
-    let known: Vec<(Value, deadheat_ir::SymbolId)> = lowering.symbols.iter().map(|(v, id)| (*v, *id)).collect();
-    for (value, id) in known {
-        let meant = if is(value, LLVMIsAGlobalAlias) {
-            let constant = lowering.constant(llvm!(LLVMAliasGetAliasee(value)));
-            match lowering.builder.module[constant] {
-                Constant::Address { symbol, offset, .. } => SymbolKind::Alias {
-                    target: Some((symbol, offset)),
-                },
-                _ => continue,
-            }
-        } else if is(value, LLVMIsAGlobalIFunc) {
-            let resolver = lowering.plain_symbol(llvm!(LLVMGetGlobalIFuncResolver(value)));
-            SymbolKind::IFunc { resolver }
-        } else {
-            continue;
-        };
-        lowering.builder.module.symbols[id.index()].kind = meant;
+    for alias in aliases(lowering.module) {
+        let constant = lowering.constant(llvm!(LLVMAliasGetAliasee(alias)));
+        if let Constant::Address { symbol, offset, .. } = lowering.builder.module[constant] {
+            let target = Some((symbol, offset));
+            become_kind(lowering, alias, SymbolKind::Alias { target });
+        }
     }
+    for ifunc in ifuncs(lowering.module) {
+        let resolver = lowering.plain_symbol(llvm!(LLVMGetGlobalIFuncResolver(ifunc)));
+        become_kind(lowering, ifunc, SymbolKind::IFunc { resolver });
+    }
+}
+
+fn become_kind(lowering: &mut Lowering, value: Value, kind: SymbolKind) {
+    let id = lowering.symbols[&value];
+    lowering.builder.module.symbols[id.index()].kind = kind;
 }
 
 /// Marks the functions of `llvm.global_ctors` or `llvm.global_dtors`: an array of (priority, function, data).

@@ -100,6 +100,24 @@ pub fn variables(module: LLVMModuleRef) -> impl Iterator<Item = Value> {
     std::iter::successors(Some(llvm!(LLVMGetFirstGlobal(module))).filter(|v| !v.is_null()), next)
 }
 
+/// The aliases of a module.
+pub fn aliases(module: LLVMModuleRef) -> impl Iterator<Item = Value> {
+    let next = |at: &Value| Some(llvm!(LLVMGetNextGlobalAlias(*at))).filter(|v| !v.is_null());
+    std::iter::successors(
+        Some(llvm!(LLVMGetFirstGlobalAlias(module))).filter(|v| !v.is_null()),
+        next,
+    )
+}
+
+/// The ifuncs of a module.
+pub fn ifuncs(module: LLVMModuleRef) -> impl Iterator<Item = Value> {
+    let next = |at: &Value| Some(llvm!(LLVMGetNextGlobalIFunc(*at))).filter(|v| !v.is_null());
+    std::iter::successors(
+        Some(llvm!(LLVMGetFirstGlobalIFunc(module))).filter(|v| !v.is_null()),
+        next,
+    )
+}
+
 /// The operands of an instruction or constant.
 pub fn operands(value: Value) -> impl Iterator<Item = Value> {
     (0..llvm!(LLVMGetNumOperands(value)).max(0) as c_uint).map(move |n| llvm!(LLVMGetOperand(value, n)))

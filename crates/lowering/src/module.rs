@@ -185,15 +185,11 @@ impl Lowering {
                 location,
             );
         }
-        let mut alias = llvm!(LLVMGetFirstGlobalAlias(self.module));
-        while !alias.is_null() {
+        for alias in aliases(self.module) {
             self.symbol(alias, SymbolKind::Alias { target: None }, None);
-            alias = llvm!(LLVMGetNextGlobalAlias(alias));
         }
-        let mut ifunc = llvm!(LLVMGetFirstGlobalIFunc(self.module));
-        while !ifunc.is_null() {
+        for ifunc in ifuncs(self.module) {
             self.symbol(ifunc, SymbolKind::IFunc { resolver: None }, None);
-            ifunc = llvm!(LLVMGetNextGlobalIFunc(ifunc));
         }
     }
 

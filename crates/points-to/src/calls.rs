@@ -1,9 +1,11 @@
 //! Calls whose target a pointer decides: resolved again and again until nothing new is found.
 
 use crate::call_graph::{CallGraph, ResolvedCallback};
+use crate::cells::Cell;
 use crate::constraints::Analysis;
 use crate::library::{Callback, Passed};
 use deadheat_ir::{Callee, Class, FunctionId, Module, Operation, SignatureId, SymbolKind, Value};
+use std::rc::Rc;
 
 /// A call through a pointer.
 struct Site {
@@ -64,6 +66,7 @@ impl Analysis<'_> {
         let mut changed = true;
         while changed && self.statistics.rounds < self.limits.rounds {
             self.statistics.rounds += 1;
+            self.fitting.clear();
             changed = self.cells.settle();
             for site in sites.iter_mut() {
                 changed |= self.resolve_site(site);
@@ -114,9 +117,10 @@ impl Analysis<'_> {
             return false;
         }
         let operation = &self.module[site.function].instructions[site.instruction].operation;
-        let Operation::Call { callee, .. } = operation else {
+        let Operation::Call { callee, signature, .. } = operation else {
             return false;
         };
+        let signature = *signature;
         let cell = match callee {
             Callee::Indirect(value) => self.value(site.function, *value),
             // An ifunc: what its resolver returns.
@@ -128,39 +132,54 @@ impl Analysis<'_> {
             },
         };
         let Some(cell) = cell else { return false };
-        let found: Vec<FunctionId> = self.cells.functions(cell).iter().map(|n| FunctionId::new(*n)).collect();
-        self.add(site, &found)
+        let fitting = self.fitting(cell, signature);
+        self.bind_new(site, &fitting)
     }
 
-    /// Binds the targets that are new.
+    /// The functions in a cell's node that calls of this type may call. Many calls ask the same of a large node: it is
+    /// worked out once a round.
+    fn fitting(&mut self, cell: Cell, signature: SignatureId) -> Rc<Fitting> {
+        let node = self.cells.find(cell).node;
+        if let Some(known) = self.fitting.get(&(node, signature)) {
+            return Rc::clone(known);
+        }
+        let found: Vec<FunctionId> = self.cells.functions(cell).iter().map(|n| FunctionId::new(*n)).collect();
+        let fitting = Rc::new(Fitting::of(self.module, signature, &found));
+        self.fitting.insert((node, signature), Rc::clone(&fitting));
+        fitting
+    }
+
+    /// Binds those of some functions whose types agree.
     fn add(&mut self, site: &mut Site, found: &[FunctionId]) -> bool {
-        let module = self.module;
-        let Operation::Call {
-            arguments, signature, ..
-        } = &module[site.function].instructions[site.instruction].operation
+        let Operation::Call { signature, .. } = self.module[site.function].instructions[site.instruction].operation
         else {
             return false;
         };
-        let fits: Vec<FunctionId> = found
-            .iter()
-            .copied()
-            .filter(|target| agrees(module, *signature, *target))
-            .collect();
-        site.mistyped = found.len() - fits.len();
+        let fitting = Fitting::of(self.module, signature, found);
+        self.bind_new(site, &fitting)
+    }
+
+    /// Binds the targets that are new.
+    fn bind_new(&mut self, site: &mut Site, fitting: &Fitting) -> bool {
+        let module = self.module;
+        let Operation::Call { arguments, .. } = &module[site.function].instructions[site.instruction].operation else {
+            return false;
+        };
+        site.mistyped = fitting.mistyped;
         let mut changed = false;
         let mut cut = 0;
-        for target in fits {
-            let Err(at) = site.targets.binary_search(&target) else {
+        for target in &fitting.functions {
+            let Err(at) = site.targets.binary_search(target) else {
                 continue;
             };
             if site.targets.len() >= self.limits.targets {
                 cut += 1;
                 continue;
             }
-            site.targets.insert(at, target);
+            site.targets.insert(at, *target);
             changed = true;
             let own = self.own(site.function, site.instruction);
-            self.bind(site.function, own, arguments, target, false);
+            self.bind(site.function, own, arguments, *target, false);
         }
         site.cut = cut;
         changed
@@ -310,6 +329,22 @@ impl Analysis<'_> {
         }
         graph.finish();
         graph
+    }
+}
+
+/// Functions that calls of one type may call.
+pub(crate) struct Fitting {
+    functions: Vec<FunctionId>,
+    /// How many of those looked at it may not.
+    mistyped: usize,
+}
+
+impl Fitting {
+    fn of(module: &Module, signature: SignatureId, found: &[FunctionId]) -> Fitting {
+        let fits = |target: &FunctionId| agrees(module, signature, *target);
+        let functions: Vec<FunctionId> = found.iter().copied().filter(fits).collect();
+        let mistyped = found.len() - functions.len();
+        Fitting { functions, mistyped }
     }
 }
 

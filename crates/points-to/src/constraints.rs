@@ -1,5 +1,6 @@
 //! From instructions to unifications.
 
+use crate::calls::Fitting;
 use crate::cells::{Cell, Cells};
 use crate::fresh::{Summaries, gives_fresh};
 use crate::function_pointers::FieldFunctions;
@@ -9,8 +10,10 @@ use crate::result::Object;
 use crate::{Limits, Statistics};
 use deadheat_ir::{
     Access, AssemblyRole, Callee, CastKind, Class, Constant, ConstantId, Function, FunctionId, Module, Operation,
-    SymbolId, SymbolKind, Tag, TagId, Terminator, Value,
+    SignatureId, SymbolId, SymbolKind, Tag, TagId, Terminator, Value,
 };
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// No cell yet.
 pub(crate) const NONE: Cell = Cell {
@@ -47,6 +50,8 @@ pub(crate) struct Analysis<'p> {
     /// Cells whose objects code that the program does not see may reach.
     pub(crate) published: Vec<Cell>,
     pub(crate) statistics: Statistics,
+    /// Targets by node and type of call, worked out in this round.
+    pub(crate) fitting: FxHashMap<(u32, SignatureId), Rc<Fitting>>,
 }
 
 impl<'p> Analysis<'p> {
@@ -78,6 +83,7 @@ impl<'p> Analysis<'p> {
             handing: Vec::new(),
             published: Vec::new(),
             statistics: Statistics::default(),
+            fitting: FxHashMap::default(),
         };
         analysis.statistics.fresh = analysis.summaries.fresh();
         for function in &module.functions {
