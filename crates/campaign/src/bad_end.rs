@@ -4,14 +4,39 @@ use crate::candidate::Context;
 use crate::describe::Names;
 use crate::hash::Fnv;
 use deadheat_confirm::candidate::BadRun;
+use deadheat_confirm::minimise::Story;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_model::{Evidence, FindingKind, Harm, HarmKind, ObjectKind, Verdict, WaitReason};
 use deadheat_report::finding::{Finding, Frame};
-use deadheat_wire::record::Waiting;
+use deadheat_wire::record::{Step, StepKind, Waiting};
 
 /// The kind of a bad end. A crash or an abort is a crash, wherever it came from; a failed expectation
 /// (assertion, exception, exit status) is an order violation, since other orders fulfil it.
 fn kind(bad: &BadRun) -> FindingKind {
+    let kind = by_harm(bad);
+    let failed = matches!(kind, FindingKind::OrderViolation | FindingKind::Crash);
+    match &bad.shown.story {
+        Some(story) if failed && interrupted_in_two_halves(story) => FindingKind::AtomicityViolation,
+        _ => kind,
+    }
+}
+
+/// Whether a thread used an object, was interrupted before it used it again, another thread used it in between, and
+/// without that the run ends well: the two uses were to be one (an atomicity violation, shown as created).
+fn interrupted_in_two_halves(story: &Story) -> bool {
+    let Some(swap) = &story.swap else { return false };
+    let (between, again) = (&story.steps[swap.first], &story.steps[swap.second]);
+    let same = |a: &Step, b: &Step| match (&a.access, &b.access) {
+        (Some(x), Some(y)) => x.bytes.overlaps(y.bytes),
+        _ => a.object.is_some() && a.object == b.object,
+    };
+    let takes = matches!(again.kind, StepKind::Takes | StepKind::Accesses);
+    let lost = story.switches.iter().any(|s| s.step == again.step && s.preempts);
+    let mut before = story.steps[..swap.second].iter().filter(|s| s.thread == again.thread);
+    takes && lost && swap.second < swap.first && same(between, again) && before.any(|s| same(s, again))
+}
+
+fn by_harm(bad: &BadRun) -> FindingKind {
     match bad.harm.kind {
         HarmKind::Deadlock => match &bad.shown.run.records.deadlock {
             Some(d) if lost_wakeup(&d.threads) => FindingKind::LostWakeup,
@@ -101,7 +126,8 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         .filter(|(n, _)| ring.is_empty() || ring.contains(n));
     let places = place_names(of_ring.map(|(_, t)| &t.stack).chain(ended_at.iter().map(|p| &p.stack)));
     let mut hash = Fnv::default();
-    hash.text(&deadheat_report::schema::name(&kind));
+    // The name does not depend on whether the execution was minimised.
+    hash.text(&deadheat_report::schema::name(&by_harm(bad)));
     if places.is_empty() {
         hash.text(&text_of(&bad.harm, &bad.outcome));
     }

@@ -139,7 +139,11 @@ fn order(m: &Meeting, run: &Run, role: &dyn Fn(&Witness) -> String) -> Order {
         first: role(first),
         before: value(&first.before, size).filter(|_| same_start),
         after: value(&m.after, size).filter(|_| same_start),
-        outcome: ending(run),
+        outcome: if m.torn {
+            format!("between the other's read and its write: {}", ending(run))
+        } else {
+            ending(run)
+        },
     }
 }
 

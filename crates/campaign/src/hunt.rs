@@ -9,6 +9,7 @@ mod results;
 use crate::candidate::Candidate;
 use crate::confirmation;
 use crate::describe::{Names, unordered_proves};
+use crate::exploration;
 use crate::input::Input;
 use crate::minimisation;
 use crate::phase_one::PhaseOne;
@@ -308,6 +309,7 @@ impl Work<'_> {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings);
             self.confirm(&candidates, &mut cases);
+            bad.append(&mut self.explore(&cases));
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
         self.progress.finish();
@@ -512,6 +514,35 @@ impl Work<'_> {
         let result = confirmation::settle(judge, cases, jobs, &stop, &self.progress, &mut keep);
         let trouble = result.err().map(|e| e.to_string()).or(unsaved);
         self.trouble = self.trouble.take().or(trouble);
+    }
+
+    /// Undirected schedules, where no race is real: what is left then is what only an order of events shows. With a
+    /// budget, for at most a third of what is left of it.
+    fn explore(&mut self, cases: &[Case]) -> Vec<BadRun> {
+        if self.options.extent != Extent::Hunt || cases.iter().any(|c| c.shown.is_some()) {
+            return Vec::new();
+        }
+        self.progress.phase("exploring", self.stage.runs());
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let budget = self.options.budget.filter(|_| self.options.runs.is_none());
+        let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
+        let stage = self.stage;
+        let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
+        let runs = self
+            .options
+            .runs
+            .map_or(exploration::RUNS, |n| n.min(exploration::RUNS));
+        match exploration::explore(judge, runs, self.jobs(), &stop) {
+            Ok(explored) => explored.bad,
+            Err(error) => {
+                self.trouble = self.trouble.take().or(Some(error.to_string()));
+                Vec::new()
+            }
+        }
     }
 
     /// Shrinks the schedules that show something.

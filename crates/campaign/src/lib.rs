@@ -5,6 +5,7 @@
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
 //! - [`scan`]: the static stage;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
+//! - [`exploration`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
 //! - [`describe`], [`bad_end`], [`story`]: findings in the words of the report;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
@@ -17,6 +18,7 @@ pub mod bad_end;
 pub mod candidate;
 pub mod confirmation;
 pub mod describe;
+pub mod exploration;
 pub mod hash;
 pub mod hunt;
 pub mod input;

@@ -79,6 +79,7 @@ pub fn of(names: &mut Names<'_>, shown: &Shown) -> Option<finding::Story> {
         events: Vec::new(),
         of_step: HashMap::new(),
         pending: HashMap::new(),
+        torn: shown.run.records.meetings.iter().any(|m| m.torn),
     };
     teller.tell(story, shown.run.records.deadlock.as_ref());
     let left_out = teller.events.len().saturating_sub(MOST);
@@ -113,6 +114,8 @@ struct Teller<'n> {
     of_step: HashMap<usize, usize>,
     /// What a thread that lost the turn was about to do.
     pending: HashMap<ThreadId, usize>,
+    /// Whether statements that read and write come apart where they are interrupted.
+    torn: bool,
 }
 
 impl Teller<'_> {
@@ -128,7 +131,10 @@ impl Teller<'_> {
             }
             let lost = switches.peek().is_some_and(|s| s.step == step.step && s.preempts);
             if lost {
-                let does = format!("is interrupted before it {}", self.does(step));
+                let does = match self.halves(step) {
+                    Some(what) => format!("reads {what} and is interrupted before it writes it"),
+                    None => format!("is interrupted before it {}", self.does(step)),
+                };
                 self.push(at, step, does);
                 self.pending.insert(step.thread, at);
                 continue;
@@ -151,9 +157,18 @@ impl Teller<'_> {
     fn resume(&mut self, story: &Story, thread: ThreadId) {
         if let Some(at) = self.pending.remove(&thread) {
             let step = &story.steps[at];
-            let does = self.does(step);
+            let does = match self.halves(step) {
+                Some(what) => format!("writes {what}"),
+                None => self.does(step),
+            };
             self.push(at, step, does);
         }
+    }
+
+    /// The name of what a step reads and writes, if it comes apart.
+    fn halves(&mut self, step: &Step) -> Option<String> {
+        let access = step.access.filter(|a| self.torn && a.kind == SiteKind::ReadWrite)?;
+        Some(self.described.object_name(access.bytes.start))
     }
 
     /// Whether the thread's last event was to come for what it waits for now: that is told in one.

@@ -14,11 +14,20 @@ use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
 use crate::stage::{Run, RunError, Stage};
-use deadheat_model::{Evidence, Harm};
-use deadheat_wire::plan::Plan;
+use deadheat_model::{Evidence, Harm, SiteKind};
+use deadheat_wire::plan::{Mode, Plan};
 
 /// A hit that does not repeat is looked for again this often.
 const UNREPEATED: u32 = 3;
+
+/// The plan with statements that read and write apart or whole.
+pub(crate) fn with_torn(plan: &Plan, torn: bool) -> Plan {
+    let mut plan = plan.clone();
+    if let Mode::Confirm(targets) = &mut plan.mode {
+        targets.torn = torn;
+    }
+    plan
+}
 
 /// The judge of one program.
 #[derive(Clone, Copy)]
@@ -71,6 +80,9 @@ impl Judge<'_> {
         }
         if met && case.harm.is_none() && case.tries <= self.rules.ordered() {
             self.both_orders(case, &plan, &run)?;
+            if case.harm.is_none() {
+                self.torn(case, &plan, &run)?;
+            }
         }
         let better = case
             .shown
@@ -121,6 +133,54 @@ impl Judge<'_> {
             });
             case.harm = Some(harm);
             return Ok(());
+        }
+        Ok(())
+    }
+
+    /// Lets a statement that reads and writes come apart at the first and the last meeting of a run: the other access
+    /// comes between its read and its write. Harm in that, and none in the same run with the statement whole, is laid
+    /// to the pair.
+    fn torn(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
+        for meeting in orders::ends(&run.records.meetings) {
+            for arriving_first in [true, false] {
+                let held = if arriving_first {
+                    &meeting.postponed
+                } else {
+                    &meeting.arriving
+                };
+                if held.access.kind != SiteKind::ReadWrite {
+                    continue;
+                }
+                let whole = orders::plan(plan, run, meeting, arriving_first, false);
+                let apart = with_torn(&whole, true);
+                let bad = self.stage.run(&apart)?;
+                let outcome = Outcome::of(&bad);
+                let came = bad.records.meetings.iter().find(|m| m.torn);
+                let (Some(harm), Some(came)) = (self.baseline.harm(&outcome), came) else {
+                    continue;
+                };
+                let number = came.number;
+                let other = self.stage.run(&whole)?;
+                let end = Outcome::of(&other);
+                if end.inconclusive() || self.baseline.harm(&end).is_some() {
+                    continue;
+                }
+                let Some(hash) = self.repeated(&apart, &bad)? else {
+                    case.unrepeated += 1;
+                    continue;
+                };
+                case.shown = Some(Shown {
+                    evidence: Evidence::Created,
+                    plan: apart,
+                    run: bad,
+                    hash,
+                    meeting: Some(number),
+                    other: Some(other),
+                    story: None,
+                });
+                case.harm = Some(harm);
+                return Ok(());
+            }
         }
         Ok(())
     }

@@ -10,6 +10,7 @@
 //! waits.
 
 use crate::deadlock::is_at;
+use crate::judge::with_torn;
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::stage::{Run, RunError, Stage};
@@ -202,6 +203,20 @@ impl Minimiser<'_> {
     fn turn(&self, attempts: &Attempts<'_>, minimal: &mut Minimal) -> Result<(), RunError> {
         let harms = matches!(attempts.showing, Showing::MeetsAndEnds(_));
         minimal.meeting = minimal.run.records.meetings.first().map(|m| m.number);
+        if let Some(torn) = minimal.run.records.meetings.iter().find(|m| m.torn).cloned() {
+            let other = self.stage.run(&with_torn(&minimal.plan, false))?;
+            if let (Some(outcome), true) = (self.clean(&other), harms) {
+                // The read of the one came before what the other did.
+                let early = Meeting {
+                    arriving_first: !torn.arriving_first,
+                    ..torn
+                };
+                minimal.meeting = Some(early.number);
+                minimal.other = Some(other);
+                minimal.story.swap = of_meeting(&minimal.story.steps, &early, outcome);
+            }
+            return Ok(());
+        }
         for meeting in orders::ends(&minimal.run.records.meetings).into_iter().rev() {
             let plan = orders::plan(attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
             let other = self.stage.run(&plan)?;

@@ -60,6 +60,7 @@ pub fn met(met: &Met, step: u64) {
         arriving: witness(&a),
         postponed: witness(&p),
         arriving_first,
+        torn: false,
         memory: memory::of(low),
         after: Vec::new(),
     };
@@ -105,6 +106,14 @@ pub fn witness(place: &Place) -> Witness {
         stack: stack::walk(place.frame, true, place.bounds),
         held: observe::held(place.access.thread),
         before: memory::peek(bytes.start, bytes.len),
+    }
+}
+
+/// The thread's statement comes apart: it works on the value from before the meeting.
+pub fn torn(thread: ThreadId) {
+    let open = MEETINGS.get().open.iter_mut();
+    for open in open.filter(|o| o.stages.iter().any(|s| s.0 == thread)) {
+        open.meeting.torn = true;
     }
 }
 

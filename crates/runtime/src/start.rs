@@ -184,6 +184,16 @@ fn policy(plan: &Plan) -> AnyPolicy {
                 _ => 0,
             },
         }),
+        Policy::Pct { seed, depth, steps } => Kind::Pct {
+            seed: *seed,
+            depth: *depth,
+            steps: *steps,
+        },
+        Policy::Pos { seed } => Kind::Pos { seed: *seed },
+        Policy::Surw { seed, counts } => Kind::Surw {
+            seed: *seed,
+            counts: counts.clone(),
+        },
         Policy::Deviations { switches } => Kind::Deviations {
             quantum: plan.quantum,
             switches: switches

@@ -16,6 +16,7 @@ use crate::{journal, meeting, observe, tls, token, unordered};
 use alloc::vec::Vec;
 use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
 use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
+use deadheat_wire::plan::Mode;
 
 /// Where a thread is, or was last, at a site.
 #[derive(Clone, Copy, Debug)]
@@ -147,8 +148,13 @@ fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: Frame) {
     {
         token::yield_spin(lost);
     }
+    let found = torn(site).then(|| value(address, len));
     token::arrive(site.access(thread, address, len));
     meeting::left(thread);
+    if let Some(found) = found.filter(|found| *found != value(address, len)) {
+        put_back(address, len, found);
+        meeting::torn(thread);
+    }
     if site.kind.is_atomic() {
         take_effect(thread, site, address, len);
     } else if let Some(place) = &state(thread).place {
@@ -211,6 +217,21 @@ pub fn made(thread: ThreadId, site: &Site, success: bool) {
     if let Some(place) = &state(thread).place {
         unordered::executed(place, kind);
     }
+}
+
+/// Whether a statement that reads and writes may come apart into its read and its write.
+fn torn(site: &Site) -> bool {
+    site.kind == SiteKind::ReadWrite
+        && matches!(site.size, 1 | 2 | 4 | 8)
+        && matches!(crate::start::mode(), Some(Mode::Confirm(targets)) if targets.torn)
+}
+
+/// The statement that comes next works on the value that it found when its thread came to it: what was written since
+/// is lost, as it is when another thread runs between a load and its store. The instruction itself is no more than
+/// that: without a lock prefix, two processors may do it at once.
+fn put_back(address: u64, len: u64, found: u64) {
+    // SAFETY: the program's own instruction reads and writes these bytes next, and no other thread runs.
+    unsafe { core::ptr::copy_nonoverlapping(found.to_le_bytes().as_ptr(), address as *mut u8, len as usize) };
 }
 
 /// A loop went round often without a scheduling point.

@@ -7,8 +7,8 @@
 
 use crate::racing::Meetings;
 use crate::{
-    Answer, Cause, CycleDirected, CycleParameters, Deviation, Deviations, Enabled, Fifo, Parameters, Policy, Question,
-    RaceDirected, RacingPair, Random, Replay, Turn,
+    Answer, Cause, CycleDirected, CycleParameters, Deviation, Deviations, Enabled, Fifo, Parameters, Pct, Policy, Pos,
+    Question, RaceDirected, RacingPair, Random, Replay, Surw, Turn,
 };
 use alloc::vec::Vec;
 use deadheat_model::Operation;
@@ -32,6 +32,27 @@ pub enum Kind {
     RaceDirected(Parameters),
     /// [`CycleDirected`].
     CycleDirected(CycleParameters),
+    /// [`Pct`].
+    Pct {
+        /// Seed.
+        seed: u64,
+        /// Ordered events that the bug needs.
+        depth: u32,
+        /// Points of a run, about.
+        steps: u64,
+    },
+    /// [`Pos`].
+    Pos {
+        /// Seed.
+        seed: u64,
+    },
+    /// [`Surw`].
+    Surw {
+        /// Seed.
+        seed: u64,
+        /// Points of each thread in an earlier run.
+        counts: Vec<u64>,
+    },
     /// [`Deviations`].
     Deviations {
         /// Of the schedule in between, see [`Fifo`].
@@ -52,6 +73,9 @@ enum One {
     Random(Random),
     RaceDirected(RaceDirected),
     CycleDirected(CycleDirected),
+    Pct(Pct),
+    Pos(Pos),
+    Surw(Surw),
     Deviations(Deviations),
     Replay(Replay),
 }
@@ -72,6 +96,9 @@ impl AnyPolicy {
             Kind::Random { seed, switch } => One::Random(Random::alone(seed, switch)),
             Kind::RaceDirected(parameters) => One::RaceDirected(RaceDirected::new(pair.clone(), parameters)),
             Kind::CycleDirected(parameters) => One::CycleDirected(CycleDirected::new(parameters)),
+            Kind::Pct { seed, depth, steps } => One::Pct(Pct::new(seed, depth, steps)),
+            Kind::Pos { seed } => One::Pos(Pos::new(seed)),
+            Kind::Surw { seed, counts } => One::Surw(Surw::new(seed, counts)),
             Kind::Deviations { quantum, switches } => One::Deviations(Deviations::new(quantum, &switches)),
             Kind::Replay { turns } => One::Replay(Replay::new(turns)),
         };
@@ -96,6 +123,9 @@ impl Policy for AnyPolicy {
             One::Fifo(policy) => policy.choose(q),
             One::Random(policy) => policy.choose(q),
             One::CycleDirected(policy) => policy.choose(q),
+            One::Pct(policy) => policy.choose(q),
+            One::Pos(policy) => policy.choose(q),
+            One::Surw(policy) => policy.choose(q),
             One::Deviations(policy) => policy.choose(q),
             One::Replay(policy) => policy.choose(q),
         };
@@ -119,6 +149,9 @@ impl Policy for AnyPolicy {
             One::Random(policy) => policy.stays(step, next),
             One::RaceDirected(policy) => policy.stays(step, next),
             One::CycleDirected(policy) => policy.stays(step, next),
+            One::Pct(policy) => policy.stays(step, next),
+            One::Pos(policy) => policy.stays(step, next),
+            One::Surw(policy) => policy.stays(step, next),
             One::Deviations(policy) => policy.stays(step, next),
             One::Replay(policy) => policy.stays(step, next),
         }

@@ -88,6 +88,10 @@ pub struct Targets {
     pub atomics: bool,
     /// Report pairs of executed target accesses that happens-before does not order.
     pub unordered: bool,
+    /// A target that reads and writes in one statement, before which a thread was held back, works on the value that it
+    /// found when it came: what others wrote meanwhile is lost, as it is between the load and the store that the
+    /// statement stands for.
+    pub torn: bool,
     /// The cycle of waiting that the run is directed at; each place waits for what the next one holds.
     pub cycle: Vec<CyclePlace>,
     /// Look for cycles of waiting: in plain bodies, whose addresses are those of a directed run.
@@ -148,6 +152,27 @@ pub enum Policy {
         switch: u32,
         /// Postpone a thread at one place at most this many times.
         postponements: u32,
+    },
+    /// Priorities with random changes (PCT).
+    Pct {
+        /// Seed.
+        seed: u64,
+        /// Ordered events that a bug needs.
+        depth: u32,
+        /// Scheduling points of a run, about.
+        steps: u64,
+    },
+    /// Partial order sampling.
+    Pos {
+        /// Seed.
+        seed: u64,
+    },
+    /// A walk weighted by remaining work.
+    Surw {
+        /// Seed.
+        seed: u64,
+        /// Scheduling points of each thread in an earlier run.
+        counts: Vec<u64>,
     },
     /// `Fifo`, but for some switches: a minimised schedule.
     Deviations {

@@ -235,6 +235,8 @@ pub struct Meeting {
     pub postponed: Witness,
     /// Whether the arriving thread went first.
     pub arriving_first: bool,
+    /// Whether that was between the read and the write of the other's statement (or the other way round).
+    pub torn: bool,
     /// What they touch.
     pub memory: Memory,
     /// Up to 16 bytes of memory after both accesses were made; empty if the run ended before.

@@ -1,0 +1,71 @@
+//! The undirected policies: repeatable, live, and better than a walk at what each is for.
+
+mod tiny;
+
+use deadheat_schedule::{Pct, Policy, Pos, Random, Surw};
+use tiny::Statement::*;
+use tiny::{Outcome, Program, Statement, pair, program, run};
+
+const X: u8 = 0;
+const SEEDS: u64 = 600;
+
+fn outcome(program: &Program, policy: &mut dyn Policy) -> Outcome {
+    run(program, policy, &pair(1000, 1000))
+}
+
+fn hits(program: &Program, policy: impl Fn(u64) -> Box<dyn Policy>) -> usize {
+    let hit = |seed: &u64| !outcome(program, policy(*seed).as_mut()).errors.is_empty();
+    (0..SEEDS).filter(hit).count()
+}
+
+/// The first thread fails if a short second thread comes after nearly all of its work.
+fn late() -> Program {
+    let mut long: Vec<(u32, Statement)> = vec![(0, Work); 60];
+    long.extend([(1, AtomicStore(X, 1)), (2, Work), (3, AtomicStore(X, 2))]);
+    let short = [(4, AtomicLoad(X)), (0, Unless(1, 2)), (5, Error), (6, Work)];
+    program(&[&long, &short])
+}
+
+#[test]
+fn same_seed_same_schedule() {
+    let program = late();
+    let make: [fn(u64) -> Box<dyn Policy>; 3] = [
+        |s| Box::new(Pct::new(s, 3, 60)),
+        |s| Box::new(Pos::new(s)),
+        |s| Box::new(Surw::new(s, vec![64, 4])),
+    ];
+    for make in make {
+        let schedules: Vec<_> = (0..20).map(|s| outcome(&program, make(s).as_mut()).schedule).collect();
+        let again: Vec<_> = (0..20).map(|s| outcome(&program, make(s).as_mut()).schedule).collect();
+        assert_eq!(schedules, again);
+        assert!(schedules.iter().any(|s| *s != schedules[0]));
+    }
+}
+
+#[test]
+fn a_short_thread_comes_late_by_remaining_work() {
+    let program = late();
+    let surw = hits(&program, |s| Box::new(Surw::new(s, vec![64, 4])));
+    let walk = hits(&program, |s| Box::new(Random::new(s, 1024)));
+    assert!(surw > 0 && surw > 2 * walk, "surw {surw}, walk {walk}");
+}
+
+#[test]
+fn one_change_of_priority_finds_what_needs_one() {
+    let program = late();
+    let pct = hits(&program, |s| Box::new(Pct::new(s, 2, 66)));
+    assert!(pct > 0, "{pct}");
+}
+
+#[test]
+fn a_spin_loop_ends() {
+    let spin = program(&[&[(1, Await(X, 1)), (2, Work)], &[(3, Work), (4, AtomicStore(X, 1))]]);
+    let make: [fn(u64) -> Box<dyn Policy>; 3] = [
+        |s| Box::new(Pct::new(s, 3, 10)),
+        |s| Box::new(Pos::new(s)),
+        |s| Box::new(Surw::new(s, vec![2, 2])),
+    ];
+    for make in make {
+        assert!((0..50).all(|s| !outcome(&spin, make(s).as_mut()).hang));
+    }
+}
