@@ -8,6 +8,7 @@ use deadheat_confirm::minimise::Story;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_model::{Evidence, FindingKind, Harm, HarmKind, ObjectKind, Verdict, WaitReason};
 use deadheat_report::finding::{Finding, Frame};
+use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{Step, StepKind, Waiting};
 
 /// The kind of a bad end. A crash or an abort is a crash, wherever it came from; a failed expectation
@@ -31,9 +32,12 @@ fn interrupted_in_two_halves(story: &Story) -> bool {
         _ => a.object.is_some() && a.object == b.object,
     };
     let takes = matches!(again.kind, StepKind::Takes | StepKind::Accesses);
-    let lost = story.switches.iter().any(|s| s.step == again.step && s.preempts);
-    let mut before = story.steps[..swap.second].iter().filter(|s| s.thread == again.thread);
-    takes && lost && swap.second < swap.first && same(between, again) && before.any(|s| same(s, again))
+    let own = |s: &&Step| s.thread == again.thread && same(s, again);
+    let Some(before) = story.steps[..swap.second].iter().rfind(own) else {
+        return false;
+    };
+    let interrupts = |s: &Switch| s.preempts && (before.step..between.step).contains(&s.step);
+    takes && same(between, again) && story.switches.iter().any(interrupts)
 }
 
 fn by_harm(bad: &BadRun) -> FindingKind {

@@ -11,7 +11,7 @@ use deadheat_confirm::{Case, RunError};
 use deadheat_model::Evidence;
 
 /// Most runs for a finding that harms, and for another.
-const RUNS: [u32; 2] = [64, 32];
+const RUNS: [u32; 2] = [64, 16];
 
 /// A finding to be minimised.
 struct Task<'a> {

@@ -161,7 +161,10 @@ impl Teller<'_> {
                 Some(what) => format!("writes {what}"),
                 None => self.does(step),
             };
+            let read = self.of_step.get(&at).copied().filter(|_| self.torn);
             self.push(at, step, does);
+            // What others do comes before or after the read of a statement that came apart.
+            self.of_step.extend(read.map(|event| (at, event)));
         }
     }
 

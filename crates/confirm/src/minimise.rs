@@ -2,8 +2,9 @@
 //!
 //! Delta debugging (Zeller and Hildebrandt, TSE 2002) over the switches of the recorded run, each named by the thread
 //! that loses the turn and its own count of points, so that the others keep their meaning when one is left out (policy
-//! `deviations`); in between the schedule is ordinary. Only removals are tried, in halves, quarters and so on: what
-//! stays is needed, each switch by itself, unless the bound of runs was reached. Each attempt is a run, as bounded by
+//! `deviations`); in between the schedule is ordinary. Removals are tried, in halves, quarters and so on: what
+//! stays is needed, each switch by itself, unless the bound of runs was reached; then each of these alone, to any of
+//! their threads. Each attempt is a run, as bounded by
 //! the caller. The result counts only if it repeats with the same schedule hash.
 //!
 //! A switch by which a thread that could go on loses the turn is a preemption; the others choose who goes on where one
@@ -17,6 +18,9 @@ use crate::stage::{Run, RunError, Stage};
 use deadheat_model::{Harm, ThreadId};
 use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Policy, Switch};
 use deadheat_wire::record::{Meeting, Step};
+
+/// Threads to which a switch is tried instead.
+const THREADS: usize = 4;
 
 /// What a run must show.
 #[derive(Clone, Debug)]
@@ -146,7 +150,32 @@ impl Minimiser<'_> {
                 size => size.min(kept.len().max(1)) / 2,
             };
         }
+        if kept.len() > 1
+            && let Some(one) = self.single(&mut attempts, &kept)?
+        {
+            kept = vec![one];
+        }
         self.told(&mut attempts, &kept)
+    }
+
+    /// One of the switches that does alone what all do, if the turn goes to another thread by it: a detour by a third
+    /// thread takes several that are needed each.
+    fn single(&self, attempts: &mut Attempts<'_>, kept: &[Deviation]) -> Result<Option<Deviation>, RunError> {
+        let mut threads: Vec<ThreadId> = kept.iter().flat_map(|d| [d.of, d.to]).collect();
+        threads.sort_unstable();
+        threads.dedup();
+        for switch in kept {
+            for &to in threads.iter().filter(|t| **t != switch.of).take(THREADS) {
+                if attempts.left == 0 || (self.stop)() {
+                    return Ok(None);
+                }
+                let one = Deviation { to, ..*switch };
+                if attempts.run(&[one])?.is_some() {
+                    return Ok(Some(one));
+                }
+            }
+        }
+        Ok(None)
     }
 
     /// The minimal run once more with its events, if it repeats, and with the decisive events swapped.
@@ -315,10 +344,14 @@ fn of_switch(story: &Story, needed: &Deviation, outcome: Outcome) -> Option<Swap
     let turns: Vec<Deviation> = deviations(&story.switches);
     let at = turns.iter().position(|d| d == needed)?;
     let step = story.switches[at].step;
-    let second = story
-        .steps
-        .iter()
-        .rposition(|s| s.thread == needed.of && s.step <= step)?;
+    // Where the turn was lost behind an operation, what the thread was about to do comes later.
+    let own = |s: &Step| s.thread == needed.of;
+    let there = story.steps.iter().position(|s| own(s) && s.step == step);
+    let later_own = || story.steps.iter().position(|s| own(s) && s.step > step);
+    let second = match there.or_else(later_own) {
+        Some(at) => at,
+        None => story.steps.iter().rposition(own)?,
+    };
     let pending = &story.steps[second];
     let later = || {
         story
