@@ -132,6 +132,7 @@ fn one(
         input,
         directory: &directory,
         budget: &options.budget,
+        keep: options.keep,
     };
     let name = program.name;
     let mut source = PathBuf::new();

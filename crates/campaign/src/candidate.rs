@@ -4,11 +4,11 @@ use crate::hash::Fnv;
 use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::Records;
-use deadheat_model::{FindingKind, SiteId};
+use deadheat_model::FindingKind;
 use deadheat_wire::plan::{Plan, Policy, Targets};
-use deadheat_wire::record::{Module, Pair, ThreadCreated};
+use deadheat_wire::record::{Module, Pair, ThreadCreated, Witness};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// What is needed of a run to name its addresses and threads.
@@ -20,6 +20,9 @@ pub struct Context {
     pub threads: Vec<ThreadCreated>,
     /// Policy and quantum of a run of phase 1.
     pub schedule: Option<(Policy, u32)>,
+    /// Loaded libraries; not stored.
+    #[serde(skip)]
+    pub libraries: Vec<(String, u64)>,
 }
 
 impl Context {
@@ -29,6 +32,7 @@ impl Context {
             modules: records.modules.clone(),
             threads: records.threads.clone(),
             schedule: None,
+            libraries: records.libraries.clone(),
         }
     }
 }
@@ -48,6 +52,8 @@ pub struct Candidate {
     pub context: Arc<Context>,
     /// All copies of the statements.
     pub targets: Targets,
+    /// Schedules of phase 1 in which it was seen.
+    pub seen: u32,
 }
 
 /// The candidates so far, by their statements.
@@ -64,14 +70,26 @@ impl Candidates {
             ..Context::of(records)
         });
         let before = self.by_statements.len();
+        // Inlining makes thousands of copies of a pair: each is named once, and once more if it is precise.
+        let mut named = HashMap::new();
         for pair in &records.pairs {
+            let number = |witness: &Witness| sites.number(witness.access.site);
+            let (Some(a), Some(b)) = (number(&pair.first), number(&pair.second)) else {
+                continue;
+            };
+            let known = named.get(&(a.min(b), a.max(b))).copied();
+            if known.is_some_and(|precise| precise || !pair.precise) {
+                continue;
+            }
+            named.insert((a.min(b), a.max(b)), pair.precise);
             let Some((first, second)) = statements(pair, sites) else {
                 continue;
             };
             let key = (first.clone(), second.clone());
-            if let Some(known) = self.by_statements.get_mut(&key) {
-                if pair.precise && !known.precise {
-                    (known.precise, known.pair, known.context) = (true, pair.clone(), context.clone());
+            if let Some(candidate) = self.by_statements.get_mut(&key) {
+                candidate.seen += u32::from(known.is_none());
+                if pair.precise && !candidate.precise {
+                    (candidate.precise, candidate.pair, candidate.context) = (true, pair.clone(), context.clone());
                 }
                 continue;
             }
@@ -101,9 +119,12 @@ impl Candidates {
 
 /// The two statements of a pair, in order.
 fn statements(pair: &Pair, sites: &SiteIndex) -> Option<(Statement, Statement)> {
-    let named = |id: SiteId| sites.statement(id).filter(|s| s.kind.is_access());
-    let (a, b) = (named(pair.first.access.site)?, named(pair.second.access.site)?);
-    Some(if a <= b { (a, b) } else { (b, a) })
+    let (a, b) = (
+        sites.statement(pair.first.access.site)?,
+        sites.statement(pair.second.access.site)?,
+    );
+    let (a, b) = if a <= b { (a, b) } else { (b, a) };
+    Some((a.clone(), b.clone()))
 }
 
 /// A candidate as it is stored.
@@ -140,6 +161,7 @@ impl Candidate {
             pair,
             context,
             targets,
+            seen: 1,
         }
     }
 

@@ -38,7 +38,11 @@ impl<'a> Names<'a> {
 
     /// Names for the addresses of a run.
     pub fn of<'n>(&'n mut self, context: &'n Context) -> Described<'n> {
-        let key: Vec<(String, u64)> = context.modules.iter().map(|m| (m.path.clone(), m.bias)).collect();
+        // Modules come first: thread-local variables are looked for in the executable.
+        let mut key: Vec<(String, u64)> = context.modules.iter().map(|m| (m.path.clone(), m.bias)).collect();
+        let libraries = context.libraries.iter().filter(|l| !key.contains(l)).cloned();
+        let libraries: Vec<(String, u64)> = libraries.collect();
+        key.extend(libraries);
         let modules = key
             .iter()
             .map(|(path, bias)| (PathBuf::from(path), *bias))
@@ -77,7 +81,7 @@ impl<'a> Names<'a> {
         };
         match &case.shown {
             Some(shown) => {
-                self.shown_race(candidate, shown, &mut finding);
+                self.shown_race(candidate, case, shown, &mut finding);
                 finding.story = crate::story::of(self, shown);
             }
             None => {
@@ -90,7 +94,7 @@ impl<'a> Names<'a> {
         finding
     }
 
-    fn shown_race(&mut self, candidate: &Candidate, shown: &Shown, finding: &mut Finding) {
+    fn shown_race(&mut self, candidate: &Candidate, case: &Case, shown: &Shown, finding: &mut Finding) {
         let context = Context::of(&shown.run.records);
         let meeting = shown
             .meeting
@@ -110,7 +114,7 @@ impl<'a> Names<'a> {
             {
                 finding.orders.push(order(turned, other, &role));
             }
-        } else if let Some(u) = shown.run.records.unordered.first() {
+        } else if let Some(u) = case.unordered(&shown.run) {
             finding.accesses = described.accesses(candidate, &u.first, &u.second);
             finding.object = Some(described.object(&u.memory, &u.first, &u.second));
         }
@@ -161,7 +165,7 @@ impl Described<'_> {
     /// The two accesses, in the order of the candidate's statements.
     fn accesses(&mut self, candidate: &Candidate, a: &Witness, b: &Witness) -> Vec<Access> {
         let of_a = self.sites.statement(a.access.site);
-        let swap = of_a.as_ref() != Some(&candidate.first);
+        let swap = of_a != Some(&candidate.first);
         let (first, second) = if swap { (b, a) } else { (a, b) };
         vec![
             self.access(first, "first", &candidate.first),
@@ -222,8 +226,9 @@ impl Described<'_> {
             frames.extend(self.symbols.frames(*address, n > 0 || !of_site));
         }
         let unknown = |f: &Frame| {
-            let address = f.file.is_empty() && f.function.starts_with("0x");
-            address || f.function.starts_with("deadheat_rt::") || RUNTIME_FRAMES.contains(&f.function.as_str())
+            deadheat_report::symbol::unnamed(f)
+                || f.function.starts_with("deadheat_rt::")
+                || RUNTIME_FRAMES.contains(&f.function.as_str())
         };
         while frames.last().is_some_and(unknown) {
             frames.pop();
@@ -282,6 +287,20 @@ impl Described<'_> {
                 object.kind = "thread-local".into();
                 object.thread = Some(thread.0);
                 self.symbols.thread_local(*offset)
+            }
+            Memory::Mapping {
+                start,
+                len,
+                path,
+                offset,
+            } => {
+                object.kind = "mapping".into();
+                object.name = Some(path.clone()).filter(|path| !path.is_empty());
+                (object.size, object.offset) = (*len, address.wrapping_sub(*start));
+                if object.name.is_some() {
+                    object.offset += offset;
+                }
+                None
             }
             Memory::Static => self
                 .symbols

@@ -7,6 +7,7 @@
 mod results;
 
 use crate::candidate::Candidate;
+use crate::cause;
 use crate::confirmation;
 use crate::describe::{Names, unordered_proves};
 use crate::exploration;
@@ -134,6 +135,8 @@ struct Work<'a> {
     progress: Progress,
     notices: Vec<String>,
     trouble: Option<String>,
+    /// Different causes that the candidates have.
+    causes: usize,
 }
 
 /// Hunts in a program.
@@ -201,6 +204,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         progress,
         notices,
         trouble: None,
+        causes: 0,
     };
     Ok(work.go())
 }
@@ -302,13 +306,19 @@ impl Work<'_> {
             self.notices.push(told);
         }
         self.progress.candidates(candidates.len());
+        let mut order = cause::order(&candidates, &phase.sites);
+        self.causes = order.different;
+        if self.options.runs.is_some() {
+            // Exactly so many tries for each: none is shared.
+            order.alone.extend(order.together.drain(..).flatten());
+        }
         let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
         let mut rings: Vec<CycleCase> = cycles.iter().map(|c| self.cycle_case(c)).collect();
         let mut bad: Vec<BadRun> = Vec::new();
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings);
-            self.confirm(&candidates, &mut cases);
+            self.confirm(&candidates, &mut cases, &order);
             bad.append(&mut self.explore(&cases));
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
@@ -347,8 +357,14 @@ impl Work<'_> {
                 break;
             }
         }
-        if phase.schedules == 0 && self.trouble.is_none() && !self.interrupted() {
-            self.trouble = Some("the budget was used up before detection began; give more: --budget DURATION".into());
+        if phase.whole == 0 && self.trouble.is_none() && !self.interrupted() {
+            self.trouble = Some(match phase.schedules {
+                0 => "the budget was used up before detection began; give more: --budget DURATION".into(),
+                _ => format!(
+                    "no run of detection came to its end (the longest was stopped after {:.0?}), so nothing can be said; give the program less to do, or more time: --budget DURATION, --timeout DURATION",
+                    phase.longest
+                ),
+            });
         }
         let cycles = std::mem::take(&mut phase.cycles);
         let (cycles, left_out) = cycles.in_order(&mut Names::new(&phase.sites));
@@ -371,7 +387,7 @@ impl Work<'_> {
         }
         let (mut wanted, mut cycles) = (Vec::new(), Vec::new());
         let named = |print: &str| {
-            let label = self.store.label(print).unwrap_or_default();
+            let label = self.store.known_label(print).ok().flatten().unwrap_or_default();
             labels.is_empty() || labels.contains(&label)
         };
         for suspicion in stored {
@@ -500,7 +516,7 @@ impl Work<'_> {
     }
 
     /// Phase 2.
-    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case]) {
+    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case], order: &cause::Order) {
         let judge = Judge {
             stage: self.stage,
             baseline: self.baseline,
@@ -511,7 +527,7 @@ impl Work<'_> {
         let stop = || stage.stopped();
         let mut unsaved = None;
         let mut keep = |cases: &[Case]| unsaved = self.save_tried(candidates, cases).err().map(|e| e.to_string());
-        let result = confirmation::settle(judge, cases, jobs, &stop, &self.progress, &mut keep);
+        let result = confirmation::settle(judge, cases, order, jobs, &stop, &self.progress, &mut keep);
         let trouble = result.err().map(|e| e.to_string()).or(unsaved);
         self.trouble = self.trouble.take().or(trouble);
     }

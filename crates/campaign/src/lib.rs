@@ -2,6 +2,7 @@
 //!
 //! - [`site_index`], [`statement`], [`candidate`]: sites to statements, statements to candidate pairs;
 //! - [`phase_one`]: candidates by detection under several schedules;
+//! - [`cause`]: in which order candidates are tried, and which together;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
 //! - [`scan`]: the static stage;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
@@ -16,6 +17,7 @@
 
 pub mod bad_end;
 pub mod candidate;
+pub mod cause;
 pub mod confirmation;
 pub mod describe;
 pub mod exploration;

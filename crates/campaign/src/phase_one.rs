@@ -9,6 +9,7 @@ use crate::waiting_cycle::{Seen, WaitingCycles};
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Run, RunError, Stage};
 use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
+use std::time::Duration;
 
 /// Flagged granules per signature.
 const PER_SIGNATURE: u32 = 256;
@@ -46,6 +47,10 @@ pub struct PhaseOne {
     pub schedules: u32,
     /// Runs that say nothing.
     pub inconclusive: u32,
+    /// Schedules whose first run came to its end, and the longest time that one took.
+    pub whole: u32,
+    /// See there.
+    pub longest: Duration,
     /// How the runs under other schedules than `fifo` ended.
     pub endings: Vec<Ending>,
     /// What limits the result.
@@ -124,6 +129,8 @@ impl PhaseOne {
         let outcome = Outcome::of(&run);
         self.sites.extend(&run.records.modules);
         self.inconclusive += u32::from(outcome.inconclusive());
+        self.whole += u32::from(!outcome.inconclusive());
+        self.longest = self.longest.max(run.elapsed);
         if !first && outcome.as_harm().is_some() {
             self.endings.push(Ending {
                 plan: plan.clone(),

@@ -1,19 +1,52 @@
 //! The progress line: phase, candidates, real, harmful, runs per second. Only on terminals.
 
+use deadheat_confirm::Case;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::io::IsTerminal;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+/// How many candidates came how far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Had a try.
+    pub tried: usize,
+    /// Need no further try.
+    pub settled: usize,
+    /// Were shown.
+    pub real: usize,
+    /// Do harm.
+    pub harmful: usize,
+}
+
+impl Counts {
+    /// Of these cases.
+    pub fn of<'c>(cases: impl IntoIterator<Item = &'c Case>) -> Counts {
+        let mut counts = Counts::default();
+        for case in cases {
+            counts.tried += usize::from(case.tries > 0);
+            counts.settled += usize::from(case.settled.is_some());
+            counts.real += usize::from(case.shown.is_some());
+            counts.harmful += usize::from(case.harm.is_some());
+        }
+        counts
+    }
+
+    fn add(&mut self, before: Counts, after: Counts) {
+        self.tried += after.tried.saturating_sub(before.tried);
+        self.settled += after.settled.saturating_sub(before.settled);
+        self.real += after.real.saturating_sub(before.real);
+        self.harmful += after.harmful.saturating_sub(before.harmful);
+    }
+}
 
 /// A line on standard error, or nothing.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
     begun: Instant,
-    candidates: AtomicU32,
-    settled: AtomicU32,
-    real: AtomicU32,
-    harmful: AtomicU32,
+    /// Number of candidates, and how far they came.
+    state: Mutex<(usize, Counts)>,
 }
 
 impl Progress {
@@ -33,34 +66,39 @@ impl Progress {
         Progress {
             bar,
             begun: Instant::now(),
-            candidates: AtomicU32::new(0),
-            settled: AtomicU32::new(0),
-            real: AtomicU32::new(0),
-            harmful: AtomicU32::new(0),
+            state: Mutex::default(),
         }
     }
 
     /// Shows the phase.
     pub fn phase(&self, text: &str, runs: u64) {
-        let load = |n: &AtomicU32| n.load(Ordering::Relaxed);
+        let (candidates, n) = self.state.lock().map(|state| *state).unwrap_or_default();
         let rate = runs as f64 / self.begun.elapsed().as_secs_f64().max(0.001);
-        let (candidates, settled) = (load(&self.candidates), load(&self.settled));
-        let (real, harmful) = (load(&self.real), load(&self.harmful));
         self.bar.set_message(format!(
-            "{text}: {settled}/{candidates} candidates settled, {real} real, {harmful} harmful, {rate:.0} runs/s"
+            "{text}: {candidates} candidates, {} tried, {} settled, {} real, {} harmful, {rate:.0} runs/s",
+            n.tried, n.settled, n.real, n.harmful
         ));
     }
 
     /// Says how many candidates there are.
     pub fn candidates(&self, count: usize) {
-        self.candidates.store(count as u32, Ordering::Relaxed);
+        if let Ok(mut state) = self.state.lock() {
+            state.0 = count;
+        }
+    }
+
+    /// Says what is known of the candidates from earlier hunts.
+    pub fn known(&self, cases: &[Case]) {
+        if let Ok(mut state) = self.state.lock() {
+            state.1 = Counts::of(cases);
+        }
     }
 
     /// Counts what a turn before the judge brought.
-    pub fn judged(&self, real: bool, harmful: bool, settled: bool) {
-        self.real.fetch_add(real.into(), Ordering::Relaxed);
-        self.harmful.fetch_add(harmful.into(), Ordering::Relaxed);
-        self.settled.fetch_add(settled.into(), Ordering::Relaxed);
+    pub fn judged(&self, before: Counts, after: Counts) {
+        if let Ok(mut state) = self.state.lock() {
+            state.1.add(before, after);
+        }
     }
 
     /// Takes the line away.

@@ -5,7 +5,7 @@ use deadheat_model::SiteId;
 use deadheat_wire::object::{DESCS, META, UNIT_OPAQUE_ASSEMBLY, UNITS};
 use deadheat_wire::record::Module;
 use deadheat_wire::sites::{Section, Site, Tables, Unit};
-use object::{Object, ObjectSection};
+use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -15,6 +15,8 @@ struct File {
     descs: (u64, Vec<u8>),
     meta: (u64, Vec<u8>),
     units: (u64, Vec<u8>),
+    /// Start and end of the static variables, ascending.
+    variables: Vec<(u64, u64)>,
     /// Objects and archives without sites that were linked into it, by the link's record.
     foreign: Vec<String>,
 }
@@ -24,7 +26,10 @@ struct File {
 pub struct SiteIndex {
     paths: Vec<String>,
     files: Vec<File>,
-    copies: HashMap<Statement, Vec<SiteId>>,
+    /// Each statement once, with all its copies, ascending.
+    statements: Vec<(Statement, Vec<SiteId>)>,
+    numbers: HashMap<Statement, u32>,
+    of_site: HashMap<SiteId, u32>,
 }
 
 fn read(path: &Path) -> File {
@@ -44,8 +49,16 @@ fn read(path: &Path) -> File {
         descs: section(DESCS),
         meta: section(META),
         units: section(UNITS),
+        variables: variables(&elf),
         foreign: foreign(&section(LINK_SECTION).1),
     }
+}
+
+fn variables(elf: &object::File<'_>) -> Vec<(u64, u64)> {
+    let of_data = elf.symbols().filter(|s| s.kind() == SymbolKind::Data && s.size() > 0);
+    let mut found: Vec<(u64, u64)> = of_data.map(|s| (s.address(), s.address() + s.size())).collect();
+    found.sort_unstable();
+    found
 }
 
 /// Section in which the compiler driver records a link: magic, length, JSON; once per link.
@@ -132,10 +145,14 @@ impl SiteIndex {
         let tables = file.tables();
         for index in 0..tables.len() as u32 {
             if let Some(site) = tables.site(index).filter(|s| s.desc.kind.is_access()) {
-                self.copies
-                    .entry(Statement::of(&site))
-                    .or_default()
-                    .push(SiteId { module: number, index });
+                let (statement, id) = (Statement::of(&site), SiteId { module: number, index });
+                let next = self.statements.len() as u32;
+                let number = *self.numbers.entry(statement).or_insert_with_key(|statement| {
+                    self.statements.push((statement.clone(), Vec::new()));
+                    next
+                });
+                self.statements[number as usize].1.push(id);
+                self.of_site.insert(id, number);
             }
         }
         self.files.push(file);
@@ -144,7 +161,7 @@ impl SiteIndex {
 
     /// Number of watched statements.
     pub fn statements(&self) -> usize {
-        self.copies.len()
+        self.statements.len()
     }
 
     /// The site with its names.
@@ -152,14 +169,31 @@ impl SiteIndex {
         self.files.get(usize::from(id.module))?.tables().site(id.index)
     }
 
-    /// The statement of a site.
-    pub fn statement(&self, id: SiteId) -> Option<Statement> {
-        self.site(id).map(|s| Statement::of(&s))
+    /// The statement of a site that accesses memory.
+    pub fn statement(&self, id: SiteId) -> Option<&Statement> {
+        let number = self.number(id)?;
+        self.statements.get(number as usize).map(|(statement, _)| statement)
+    }
+
+    /// The number of a site's statement: equal for all its copies, meaningful in this index only.
+    pub fn number(&self, id: SiteId) -> Option<u32> {
+        self.of_site.get(&id).copied()
     }
 
     /// All copies of a statement, ascending.
     pub fn copies(&self, statement: &Statement) -> Vec<SiteId> {
-        self.copies.get(statement).cloned().unwrap_or_default()
+        let number = self.numbers.get(statement);
+        number.map_or_else(Vec::new, |n| self.statements[*n as usize].1.clone())
+    }
+
+    /// Start of the static variable at this address, where these modules are loaded.
+    pub fn variable(&self, modules: &[Module], address: u64) -> Option<u64> {
+        modules.iter().zip(&self.files).find_map(|(module, file)| {
+            let at = address.wrapping_sub(module.bias);
+            let after = file.variables.partition_point(|(start, _)| *start <= at);
+            let (start, end) = file.variables.get(after.checked_sub(1)?)?;
+            (at < *end).then(|| start.wrapping_add(module.bias))
+        })
     }
 
     /// The translation units.

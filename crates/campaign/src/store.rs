@@ -52,6 +52,9 @@ pub enum StoreError {
     /// There is none.
     #[error("there is no store at {0}; run `deadheat hunt -- PROGRAM` first, or name it: --store DIR")]
     Missing(PathBuf),
+    /// It has nothing of that program.
+    #[error("the store at {0} knows nothing of {1}; `deadheat report` without --program lists what it knows")]
+    NoProgram(PathBuf, PathBuf),
     /// It cannot be read.
     #[error("the store at {0} cannot be read: {1}")]
     Unreadable(PathBuf, String),
@@ -188,6 +191,14 @@ impl Store {
         let sql = "SELECT number FROM labels WHERE fingerprint = ?1";
         let number: i64 = self.connection.query_row(sql, [fingerprint], |row| row.get(0))?;
         Ok(format!("F{number}"))
+    }
+
+    /// The label of a fingerprint, if it has one.
+    pub fn known_label(&self, fingerprint: &str) -> Result<Option<String>, StoreError> {
+        let sql = "SELECT number FROM labels WHERE fingerprint = ?1";
+        let mut statement = self.connection.prepare_cached(sql)?;
+        let number: Option<i64> = statement.query_row([fingerprint], |row| row.get(0)).optional()?;
+        Ok(number.map(|number| format!("F{number}")))
     }
 
     /// Keeps an input.

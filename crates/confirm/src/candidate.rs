@@ -3,8 +3,9 @@
 use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
-use deadheat_model::{Evidence, Harm};
+use deadheat_model::{Evidence, Harm, SiteId};
 use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
+use deadheat_wire::record::{Meeting, Unordered};
 
 /// How candidates are tried.
 #[derive(Clone, Debug)]
@@ -65,7 +66,12 @@ impl Rules {
                 ..self.plan.clone()
             };
         }
-        let mut plan = self.directed(&case.targets, number);
+        self.directed_or_walk(&case.targets, number)
+    }
+
+    /// A try directed at these statements, or the walk of that number.
+    pub(crate) fn directed_or_walk(&self, targets: &Targets, number: u32) -> Plan {
+        let mut plan = self.directed(targets, number);
         if let (Policy::RaceDirected { postponements, .. }, true) = (&mut plan.policy, number % WALK == WALK - 1) {
             *postponements = 0;
         }
@@ -153,6 +159,8 @@ pub struct Case {
     pub met: u32,
     /// Tries that showed the pair (met or unordered).
     pub hits: u32,
+    /// Tries that were directed at others too.
+    pub together: u32,
     /// Tries of which nothing can be said: stopped by a limit.
     pub inconclusive: u32,
     /// Tries that ended badly.
@@ -178,6 +186,25 @@ impl Case {
             targets,
             ..Case::default()
         }
+    }
+
+    /// Whether these two sites are the pair's statements.
+    pub fn is_of(&self, a: SiteId, b: SiteId) -> bool {
+        let within = |sites: &[SiteId], site| sites.binary_search(&site).is_ok();
+        let (first, second) = (&self.targets.first, &self.targets.second);
+        within(first, a) && within(second, b) || within(first, b) && within(second, a)
+    }
+
+    /// The meetings of a run that are this pair's.
+    pub(crate) fn meetings<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = &'r Meeting> {
+        let own = |m: &&Meeting| self.is_of(m.arriving.access.site, m.postponed.access.site);
+        run.records.meetings.iter().filter(own)
+    }
+
+    /// Two accesses of this pair that a run left unordered.
+    pub fn unordered<'r>(&self, run: &'r Run) -> Option<&'r Unordered> {
+        let mut all = run.records.unordered.iter();
+        all.find(|u| self.is_of(u.first.access.site, u.second.access.site))
     }
 
     pub(crate) fn settle(&mut self, rules: &Rules) {

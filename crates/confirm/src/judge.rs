@@ -196,12 +196,12 @@ impl Judge<'_> {
     }
 
     /// Takes a hit as the execution that shows the pair, with the other order beside it.
-    fn show(&self, case: &mut Case, plan: &Plan, run: Run) -> Result<(), RunError> {
+    pub(crate) fn show(&self, case: &mut Case, plan: &Plan, run: Run) -> Result<(), RunError> {
         let Some(hash) = self.repeated(plan, &run)? else {
             case.unrepeated += 1;
             return Ok(());
         };
-        let meeting = run.records.meetings.first().map(|m| m.number);
+        let meeting = case.meetings(&run).next().map(|m| m.number);
         let evidence = if meeting.is_some() {
             Evidence::Created
         } else {
@@ -276,11 +276,25 @@ impl Judge<'_> {
             case.harm = Some(harm);
             return Ok(());
         }
+        if !case.bad.iter().any(known) {
+            self.note_bad(case, plan, run, outcome, harm, !meetings.is_empty())?;
+        }
+        Ok(())
+    }
+
+    /// Keeps a bad run that is laid to no pair, if it repeats.
+    pub(crate) fn note_bad(
+        &self,
+        case: &mut Case,
+        plan: &Plan,
+        run: &Run,
+        outcome: Outcome,
+        harm: Harm,
+        met: bool,
+    ) -> Result<(), RunError> {
         if case.bad.len() < BAD_RUNS
-            && !case.bad.iter().any(known)
             && let Some(shown) = self.happened(plan, run)?
         {
-            let met = !meetings.is_empty();
             case.bad.push(BadRun {
                 outcome,
                 harm,

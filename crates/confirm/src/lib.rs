@@ -5,7 +5,8 @@
 //! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
 //! - [`minimise`]: the fewest switches that still show a finding;
-//! - [`judge`]: the verdict on a candidate; [`deadlock`]: on a cycle of waiting; [`replay`]: whether an execution repeats.
+//! - [`judge`]: the verdict on a candidate; [`together`]: tries directed at several candidates;
+//!   [`deadlock`]: the verdict on a cycle of waiting; [`replay`]: whether an execution repeats.
 //!
 //! Architecture invariant: only this crate judges. It names no source line: sites are numbers here.
 #![deny(unsafe_code)]
@@ -25,6 +26,7 @@ pub mod records;
 pub mod replay;
 mod scratch;
 pub mod stage;
+pub mod together;
 
 pub use baseline::Baseline;
 pub use candidate::Case;

@@ -17,6 +17,8 @@ pub struct Records {
     pub started: Option<Started>,
     /// Linked modules with sites, in the order of `SiteId::module`.
     pub modules: Vec<Module>,
+    /// Loaded libraries: path, and difference between run-time addresses and the file's.
+    pub libraries: Vec<(String, u64)>,
     /// Threads, in order of creation.
     pub threads: Vec<ThreadCreated>,
     /// Result of phase 1's first run.
@@ -99,6 +101,11 @@ impl Records {
             Record::Thread(t) => {
                 if !self.threads.iter().any(|have| have.thread == t.thread) {
                     self.threads.push(t);
+                }
+            }
+            Record::Library { path, bias } => {
+                if !self.libraries.iter().any(|have| have.0 == path && have.1 == bias) {
+                    self.libraries.push((path, bias));
                 }
             }
             Record::Granules(g) => merge_granules(&mut self.granules, g),

@@ -151,13 +151,13 @@ pub struct Lock {
 /// What is raced for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Object {
-    /// `global`, `heap`, `stack`, `thread-local` or `unknown`.
+    /// `global`, `heap`, `stack`, `thread-local`, `mapping` or `unknown`.
     pub kind: String,
-    /// Name with members and indices, for variables.
+    /// Name with members and indices, for variables; path of a mapped file.
     pub name: Option<String>,
     /// Size of the whole object in bytes; 0 unknown.
     pub size: u64,
-    /// Where in it the accesses are.
+    /// Where in it the accesses are; in a mapped file, from its start.
     pub offset: u64,
     /// The thread that allocated it or whose stack it is on.
     pub thread: Option<u32>,
@@ -252,8 +252,14 @@ pub struct Stats {
     pub schedules: u32,
     /// Candidate pairs.
     pub candidates: u32,
+    /// Different causes that they may have: two functions and an object; 0 unknown.
+    #[serde(default)]
+    pub causes: u32,
     /// Candidates that are settled.
     pub settled: u32,
+    /// Candidates that no run was directed at.
+    #[serde(default)]
+    pub untried: u32,
     /// Runs that were stopped and say nothing.
     pub inconclusive: u32,
     /// Whether the work was cut short, and by what.

@@ -27,6 +27,9 @@ pub fn text(report: &Report, options: &Options) -> String {
     if report.findings.is_empty() {
         suite.add_test_case(TestCase::new("nothing found", TestCaseStatus::success()));
     }
+    if !report.notices.is_empty() {
+        suite.set_system_out(report.notices.join("\n"));
+    }
     let mut junit = Junit::new("deadheat");
     junit.add_test_suite(suite);
     junit.to_string().unwrap_or_default()

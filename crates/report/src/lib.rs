@@ -7,6 +7,7 @@
 //! Architecture invariant: only this crate formats; it judges nothing and starts nothing.
 #![forbid(unsafe_code)]
 
+mod cause;
 pub mod exit;
 pub mod finding;
 pub mod format;

@@ -19,10 +19,19 @@ pub fn text(report: &Report) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": kinds.iter().map(|k| json!({ "id": k })).collect::<Vec<_>>(),
             }},
+            "invocations": [{
+                "executionSuccessful": true,
+                "toolExecutionNotifications": report.notices.iter().map(notification).collect::<Vec<_>>(),
+            }],
             "results": report.findings.iter().map(result).collect::<Vec<_>>(),
         }],
     });
     serde_json::to_string_pretty(&log).unwrap_or_default() + "\n"
+}
+
+/// What limits the results.
+fn notification(notice: &String) -> Value {
+    json!({ "level": "note", "message": { "text": notice } })
 }
 
 fn level(verdict: Verdict) -> &'static str {

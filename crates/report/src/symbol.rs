@@ -5,6 +5,7 @@
 
 mod dwarf;
 mod stack_variable;
+mod symbols;
 mod types;
 mod variables;
 
@@ -14,6 +15,7 @@ use object::{Object, ObjectSegment};
 use std::collections::HashMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use symbols::Symbols;
 use variables::Variables;
 
 /// A loaded file of the program.
@@ -23,6 +25,7 @@ struct Module {
     /// Addresses of the file that are loaded.
     extent: Range<u64>,
     loader: Option<Loader>,
+    symbols: Option<Symbols>,
     variables: Option<Variables>,
 }
 
@@ -65,6 +68,7 @@ impl Symboliser {
                 bias,
                 extent,
                 loader,
+                symbols: None,
                 variables: None,
             }
         };
@@ -81,13 +85,10 @@ impl Symboliser {
         }
         let probe = if is_return { address.wrapping_sub(1) } else { address };
         let mut found = Vec::new();
-        for module in &self.modules {
+        for module in &mut self.modules {
             let at = probe.wrapping_sub(module.bias);
-            let Some(loader) = module.loader.as_ref().filter(|_| module.extent.contains(&at)) else {
-                continue;
-            };
-            found = frames(loader, at);
-            if !found.is_empty() {
+            if module.extent.contains(&at) {
+                found = module.frames(at);
                 break;
             }
         }
@@ -143,6 +144,46 @@ impl Module {
     }
 }
 
+impl Module {
+    /// The frames at an address of this file, innermost first.
+    fn frames(&mut self, probe: u64) -> Vec<Frame> {
+        let mut found = self.loader.as_ref().map(|l| frames(l, probe)).unwrap_or_default();
+        if found.iter().all(|f| f.function.is_empty()) {
+            let path = &self.path;
+            let symbols = self.symbols.get_or_insert_with(|| Symbols::read(path));
+            let name = match symbols.at(probe) {
+                Some(name) => demangle(name),
+                // A library's place is worth more than a bare address.
+                None => match path.file_name().map(|name| name.to_string_lossy()) {
+                    Some(file) if file.contains(".so") => format!("{file}+{probe:#x}"),
+                    _ => return Vec::new(),
+                },
+            };
+            match found.last_mut() {
+                Some(frame) => frame.function = name,
+                None => found.push(Frame {
+                    function: name,
+                    file: String::new(),
+                    line: 0,
+                    column: 0,
+                    inlined: false,
+                }),
+            }
+        }
+        if let Some(outermost) = found.last_mut() {
+            outermost.inlined = false;
+        }
+        found
+    }
+}
+
+/// Whether nothing but a number is known of a frame.
+pub fn unnamed(frame: &Frame) -> bool {
+    let function = frame.function.as_str();
+    frame.file.is_empty() && (function.starts_with("0x") || function.contains(".so") && function.contains("+0x"))
+}
+
+/// The frames that the debug information gives; functions may be without name.
 fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
     let mut found = Vec::new();
     if let Ok(mut iterator) = loader.find_frames(probe) {
@@ -160,25 +201,6 @@ fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
                 inlined: true,
             });
         }
-    }
-    if found.iter().all(|f| f.function.is_empty()) {
-        let Some(symbol) = loader.find_symbol(probe) else {
-            return Vec::new();
-        };
-        let name = demangle(symbol);
-        match found.last_mut() {
-            Some(frame) => frame.function = name,
-            None => found.push(Frame {
-                function: name,
-                file: String::new(),
-                line: 0,
-                column: 0,
-                inlined: false,
-            }),
-        }
-    }
-    if let Some(outermost) = found.last_mut() {
-        outermost.inlined = false;
     }
     found
 }

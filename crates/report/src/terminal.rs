@@ -3,6 +3,7 @@
 //! For each finding: one line that says it all, the source with the statements marked and what each
 //! thread does there, the object, what either order leads to, the harm, how often, and how to see it again.
 
+use crate::cause;
 use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting};
 use crate::format::Options;
 use crate::source::Sources;
@@ -46,8 +47,9 @@ pub fn text(report: &Report, options: &Options) -> String {
         .iter()
         .filter(|f| f.verdict > Verdict::Suspected || options.suspected)
         .collect();
-    for finding in &shown {
-        let _ = detail(&mut out, finding, options, &mut sources);
+    for group in cause::grouped(&shown) {
+        let _ = detail(&mut out, group[0], options, &mut sources);
+        let _ = siblings(&mut out, &group);
         out.push('\n');
     }
     let _ = summary(&mut out, report, &shown, options);
@@ -91,7 +93,11 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
             words::count(s.candidates.into(), "candidate"),
             words::count(s.schedules.into(), "schedule"),
         );
-        write!(out, "; {candidates} under {schedules}")?;
+        let causes = match s.causes {
+            n if n > 0 && n < s.candidates => format!(" of {}", words::count(n.into(), "cause")),
+            _ => String::new(),
+        };
+        write!(out, "; {candidates}{causes} under {schedules}")?;
     }
     if s.runs > 0 {
         write!(out, ", {}, {:.1} s", words::count(s.runs, "run"), s.seconds)?;
@@ -101,7 +107,12 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
     }
     out.push('\n');
     if let Some(why) = &s.stopped {
-        writeln!(out, "{}: {} of {} candidates are settled", why, s.settled, s.candidates)?;
+        let untried = match s.untried {
+            0 => String::new(),
+            n => format!(", {n} were not tried"),
+        };
+        let told = format!("{} of {} candidates are settled{untried}", s.settled, s.candidates);
+        writeln!(out, "{why}: {told}")?;
     }
     for notice in &report.notices {
         writeln!(out, "{} {notice}", paint(BOLD, "note:"))?;
@@ -173,6 +184,35 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
             writeln!(out, "  again: {}", paint(BOLD, command))?;
         }
         None => {}
+    }
+    Ok(())
+}
+
+/// What is likely to have the same cause as the first of the group, a line each.
+fn siblings(out: &mut String, group: &[&Finding]) -> std::fmt::Result {
+    if group.len() > 1 {
+        writeln!(
+            out,
+            "  likely of the same cause (`--format json` or html has each in full):"
+        )?;
+    }
+    for f in group.iter().skip(1) {
+        let head = format!("{} {}", f.id, words::verdict(f.verdict));
+        let places = f
+            .accesses
+            .iter()
+            .map(|a| format!("{} at {}", words::access(a.kind), a.place()));
+        let places = places.collect::<Vec<_>>().join(", ");
+        let harm = f
+            .harm
+            .as_ref()
+            .map(|h| format!("; {}: {}", words::harm(h.kind), h.detail));
+        writeln!(
+            out,
+            "    {}  {places}{}",
+            paint(colour(f.verdict), head),
+            harm.unwrap_or_default()
+        )?;
     }
     Ok(())
 }

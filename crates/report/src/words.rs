@@ -133,6 +133,11 @@ pub fn object(object: &Object) -> String {
         ("stack", Some(name)) => format!("local variable {name}"),
         ("thread-local", Some(name)) => format!("thread-local {name}"),
         ("heap", _) => format!("{freed}heap block of {} bytes{}", object.size, at(object)),
+        ("mapping", Some(_)) => {
+            let path = object.name.as_deref().unwrap_or_default();
+            format!("file mapping of {path}{}", at(object))
+        }
+        ("mapping", None) => format!("mapped memory of {} bytes{}", object.size, at(object)),
         ("stack", None) => "memory on a stack".into(),
         ("thread-local", None) => "thread-local memory".into(),
         (_, Some(name)) => name,

@@ -87,6 +87,30 @@ fn the_text_says_what_a_reader_asks() {
 }
 
 #[test]
+fn findings_of_one_cause_are_told_in_full_once() {
+    let mut report = sample::report();
+    let mut again = report.findings[0].clone();
+    (again.id, again.accesses[0].line) = ("F9".into(), 15);
+    let mut elsewhere = again.clone();
+    (elsewhere.id, elsewhere.accesses[0].function) = ("F10".into(), "withdraw".into());
+    report.findings.extend([again, elsewhere]);
+    let options = Options {
+        suspected: false,
+        store: String::new(),
+        unstored: false,
+    };
+    let plain = strip(&write(&report, Format::Human, &options));
+    assert!(
+        plain.contains("likely of the same cause") && plain.contains("F9 harmful  read at bank.c:15:17"),
+        "{plain}"
+    );
+    assert!(
+        !plain.contains("F9 harmful data race") && plain.contains("F10 harmful data race"),
+        "{plain}"
+    );
+}
+
+#[test]
 fn other_formats_are_well_formed() {
     let sarif: serde_json::Value = serde_json::from_str(&text(Format::Sarif, false)).expect("SARIF is JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");
@@ -95,7 +119,10 @@ fn other_formats_are_well_formed() {
         results[0]["locations"][0]["physicalLocation"]["region"]["startLine"],
         14
     );
+    let told = &sarif["runs"][0]["invocations"][0]["toolExecutionNotifications"];
+    assert_eq!(told[0]["message"]["text"], "`ptrace` is not modelled");
     let junit = text(Format::Junit, false);
+    assert!(junit.contains("`ptrace` is not modelled"));
     assert!(junit.contains("<failure") && junit.contains("<skipped") && junit.contains("F2 data race"));
     let html = text(Format::Html, false);
     assert!(html.contains("&lt;100&gt;") && !html.contains('\u{1b}'));

@@ -20,6 +20,8 @@ const DT_GNU_HASH: u64 = 0x6fff_fef5;
 pub struct Image {
     /// Path as the loader has it; empty for the executable.
     pub name: String,
+    /// Where it was put.
+    pub bias: u64,
     /// Names it imports.
     pub imports: Vec<&'static str>,
 }
@@ -63,6 +65,7 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
         let imports = dynamic.map(|h| imports(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
         (*(images as *mut Vec<Image>)).push(Image {
             name,
+            bias: info.dlpi_addr,
             imports: imports.unwrap_or_default(),
         });
     }

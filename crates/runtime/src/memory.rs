@@ -1,4 +1,4 @@
-//! What an address belongs to: a heap block, a thread's stack, thread-local storage, or static data.
+//! What an address belongs to: a heap block, a thread's stack, thread-local storage, static data, a mapping.
 
 use crate::held::Held;
 use crate::sys::sys;
@@ -90,7 +90,37 @@ pub fn of(address: u64) -> Memory {
                 frames: enclosing(thread, area, address),
             })
         });
-    found.unwrap_or(Memory::Static)
+    found.or_else(|| mapped(address)).unwrap_or(Memory::Static)
+}
+
+/// The mapping that holds an address, unless that is a loaded file's. Asked for what is reported only: it reads the
+/// kernel's table.
+fn mapped(address: u64) -> Option<Memory> {
+    if loaded_at(address).is_some() {
+        return None;
+    }
+    let mut found = None;
+    read_maps(|line| {
+        if let Some((low, high)) = bounds(line).filter(|(low, high)| (*low..*high).contains(&address)) {
+            // Address range, permissions, offset, device, inode, and what is left is the path.
+            let text = String::from_utf8_lossy(line);
+            let mut fields = text.splitn(6, ' ');
+            let offset = fields.nth(2).and_then(|field| u64::from_str_radix(field, 16).ok());
+            let path = fields.nth(2).unwrap_or_default().trim();
+            found = Some(Memory::Mapping {
+                start: low,
+                len: high - low,
+                path: if path.starts_with('/') {
+                    path.into()
+                } else {
+                    String::new()
+                },
+                offset: offset.unwrap_or(0),
+            });
+        }
+        found.is_none()
+    });
+    found
 }
 
 /// The frame of a thread that holds an address of its stack, and the one below it, whose arguments may lie there.
@@ -142,6 +172,12 @@ fn local_size() -> u64 {
 
 /// The file that an address was loaded from, and the distance between its addresses and the file's.
 pub fn module_of(address: u64) -> (String, u64) {
+    let (name, bias) = loaded_at(address).unwrap_or_default();
+    (if name.is_empty() { executable() } else { name }, bias)
+}
+
+/// The loaded file that holds an address, as the loader names it, and where it was put; none if none does.
+fn loaded_at(address: u64) -> Option<(String, u64)> {
     struct Search {
         address: u64,
         found: Option<(String, u64)>,
@@ -165,8 +201,7 @@ pub fn module_of(address: u64) -> (String, u64) {
     let mut search = Search { address, found: None };
     // SAFETY: the call-back has the right shape and gets our search back.
     unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
-    let (name, bias) = search.found.unwrap_or_default();
-    (if name.is_empty() { executable() } else { name }, bias)
+    search.found
 }
 
 /// Path of the executable.

@@ -113,6 +113,7 @@ fn take_control(plan: Plan) {
     crate::intercept::fork::start();
     let images = images::loaded();
     started(None, opaque(&images));
+    libraries(&images);
     self_check(&images);
     observe::start(plan);
     site::attach_all();
@@ -144,6 +145,16 @@ pub fn started(parent: Option<u32>, opaque_libraries: Vec<String>) {
         fixed_addresses: personality > 0 && personality & 0x0004_0000 != 0,
         opaque_libraries,
     }));
+}
+
+/// Tells where the loaded libraries are.
+pub fn libraries(images: &[images::Image]) {
+    for image in images.iter().filter(|image| image.name.starts_with('/')) {
+        report::write(&Record::Library {
+            path: image.name.clone(),
+            bias: image.bias,
+        });
+    }
 }
 
 /// The plan's policy.

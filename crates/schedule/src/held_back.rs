@@ -1,8 +1,8 @@
 //! Threads that are held back at statements, and who runs meanwhile: what the directed policies share.
 //!
 //! Postponements are bounded per thread and statement. Past the bound they thin out instead of ending, so that
-//! what happens in a hot loop's late rounds can still be met: n arrivals cost bound * (1 + ln(n / bound)). The
-//! monitor against livelocks counts scheduling points, never time: a thread postponed for longer than `patience`
+//! what happens in a hot loop's late rounds can still be met: n arrivals cost bound * (1 + ln(n / bound)), and those
+//! between *pass*: a policy may let them go on without a scheduling point ([`HeldBack::passes`]). The monitor against livelocks counts scheduling points, never time: a thread postponed for longer than `patience`
 //! points is released. Threads that only spin, yield or sleep while another is postponed may well wait for that
 //! one: see [`HeldBack::idle`].
 
@@ -20,10 +20,20 @@ const DOZE: u64 = 2_000_000_000;
 /// Turns that threads which only yield get, each, before one that is postponed is released for them.
 const COURTESY: u64 = 8;
 
+/// The bound of arrivals at one statement where nobody is ever postponed.
+const UNBOUNDED: u64 = 200;
+
 #[derive(Clone, Copy, Debug)]
 struct Postponed {
     thread: ThreadId,
     since: u64,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Arrivals {
+    count: u64,
+    /// So many of the next ones pass.
+    pass: u64,
 }
 
 /// See the module.
@@ -37,8 +47,8 @@ pub(crate) struct HeldBack {
     /// done its work wants few.
     sleeps: u64,
     postponed: Vec<Postponed>,
-    /// How often a thread was to be postponed at a statement.
-    arrivals: BTreeMap<(ThreadId, u64), u64>,
+    /// How often a thread came to a statement and could have been postponed.
+    arrivals: BTreeMap<(ThreadId, u64), Arrivals>,
     /// Scheduling points in a row at which a thread gave way.
     ways: u64,
     /// Turns of sleepers since the last release.
@@ -80,14 +90,40 @@ impl HeldBack {
         self.postponed.iter().any(|p| p.thread == thread)
     }
 
-    /// Postpones the thread within the bound of its statement.
+    /// Whether this arrival is one of those between two that count.
+    pub fn passes(&mut self, thread: ThreadId, statement: u64) -> bool {
+        let Some(arrivals) = self.arrivals.get_mut(&(thread, statement)) else {
+            return false;
+        };
+        let passes = arrivals.pass > 0;
+        arrivals.pass -= u64::from(passes);
+        arrivals.count += u64::from(passes);
+        passes
+    }
+
+    /// Postpones the thread unless the arrival passes, and thins out what comes past the bound of its statement.
     pub fn postpone(&mut self, step: u64, thread: ThreadId, statement: u64) {
-        let arrivals = self.arrivals.entry((thread, statement)).or_insert(0);
-        *arrivals += 1;
-        let arrivals = *arrivals;
-        if arrivals <= self.postponements || self.walk.rng().chance(self.postponements, arrivals) {
+        if self.passes(thread, statement) {
+            return;
+        }
+        let arrivals = self.arrivals.entry((thread, statement)).or_default();
+        arrivals.count += 1;
+        let bound = if self.postponements > 0 {
+            self.postponements
+        } else {
+            UNBOUNDED
+        };
+        if arrivals.count > bound {
+            arrivals.pass = self.walk.rng().below(1 + 2 * arrivals.count / bound);
+        }
+        if self.postponements > 0 {
             self.postponed.push(Postponed { thread, since: step });
         }
+    }
+
+    /// The running thread goes on past a statement at which it passes.
+    pub fn passed(&mut self) {
+        self.ways = 0;
     }
 
     /// Lets go those threads that do not pass the test.

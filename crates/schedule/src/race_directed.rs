@@ -45,6 +45,10 @@ pub struct RaceDirected {
     executing: VecDeque<ThreadId>,
 }
 
+fn statement(site: SiteId) -> u64 {
+    u64::from(site.module) << 32 | u64::from(site.index)
+}
+
 impl RaceDirected {
     /// Directed at this pair.
     pub fn new(pair: RacingPair, parameters: Parameters) -> RaceDirected {
@@ -93,9 +97,16 @@ impl RaceDirected {
     }
 
     fn postpone(&mut self, q: &Question<'_>, access: &Access) {
-        let SiteId { module, index } = access.site;
-        let statement = u64::from(module) << 32 | u64::from(index);
-        self.held.postpone(q.step, access.thread, statement);
+        self.held.postpone(q.step, access.thread, statement(access.site));
+    }
+
+    /// Whether the thread goes on past the statement without being asked for.
+    fn passes(&mut self, access: &Access) -> bool {
+        let passes = self.held.passes(access.thread, statement(access.site));
+        if passes {
+            self.held.passed();
+        }
+        passes
     }
 
     /// Who runs where no race has just been resolved.
@@ -114,6 +125,10 @@ impl Policy for RaceDirected {
             if !racing.is_empty() {
                 return self.meet(q, &arriving, &racing);
             }
+            if self.passes(&arriving) {
+                let free = self.held.is_empty() && self.executing.is_empty();
+                return Answer::run(if free { q.running } else { self.go_on(q) });
+            }
             // Alone, a thread would be released at once: that shall not use up its bound.
             if q.enabled.len() > 1 {
                 self.postpone(q, &arriving);
@@ -123,7 +138,12 @@ impl Policy for RaceDirected {
     }
 
     fn stays(&mut self, step: u64, next: &Operation) -> bool {
-        let target = matches!(next, Operation::Access(access) if self.pair.contains(access.site));
-        !target && self.held.is_empty() && self.executing.is_empty() && self.held.stays(step, next)
+        if !self.held.is_empty() || !self.executing.is_empty() {
+            return false;
+        }
+        match next {
+            Operation::Access(access) if self.pair.contains(access.site) => self.passes(access),
+            _ => self.held.stays(step, next),
+        }
     }
 }

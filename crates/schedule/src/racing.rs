@@ -14,37 +14,60 @@ use crate::{Enabled, Met, Question};
 use alloc::vec::Vec;
 use deadheat_model::{Access, SiteId, ThreadId};
 
-/// The two statements.
+/// The two statements: for each module, by the site's index, which sides it is a copy of. Each arrival asks, in hot
+/// loops millions of times, so it is a look-up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RacingPair {
-    first: Vec<SiteId>,
-    second: Vec<SiteId>,
+    modules: Vec<Vec<u8>>,
 }
+
+const FIRST: u8 = 1;
+const SECOND: u8 = 2;
 
 impl RacingPair {
     /// All copies of the first and of the second statement, in any order. Without sites nothing ever meets.
-    pub fn new(mut first: Vec<SiteId>, mut second: Vec<SiteId>) -> RacingPair {
-        first.sort_unstable();
-        second.sort_unstable();
-        RacingPair { first, second }
+    pub fn new(first: Vec<SiteId>, second: Vec<SiteId>) -> RacingPair {
+        let mut pair = RacingPair::default();
+        for (sites, side) in [(first, FIRST), (second, SECOND)] {
+            for site in sites {
+                *pair.entry(site) |= side;
+            }
+        }
+        pair
+    }
+
+    fn entry(&mut self, site: SiteId) -> &mut u8 {
+        let (module, index) = (usize::from(site.module), site.index as usize);
+        if self.modules.len() <= module {
+            self.modules.resize(module + 1, Vec::new());
+        }
+        let sides = &mut self.modules[module];
+        if sides.len() <= index {
+            sides.resize(index + 1, 0);
+        }
+        &mut sides[index]
+    }
+
+    #[inline]
+    fn sides(&self, site: SiteId) -> u8 {
+        let sides = self.modules.get(usize::from(site.module));
+        sides
+            .and_then(|sides| sides.get(site.index as usize))
+            .copied()
+            .unwrap_or(0)
     }
 
     /// Whether one site is the first statement and the other the second.
+    #[inline]
     pub fn are_sides(&self, a: SiteId, b: SiteId) -> bool {
-        (self.is_first(a) && self.is_second(b)) || (self.is_second(a) && self.is_first(b))
+        let (a, b) = (self.sides(a), self.sides(b));
+        a & FIRST != 0 && b & SECOND != 0 || a & SECOND != 0 && b & FIRST != 0
     }
 
     /// Whether the site is one of the pair's.
+    #[inline]
     pub fn contains(&self, site: SiteId) -> bool {
-        self.is_first(site) || self.is_second(site)
-    }
-
-    fn is_first(&self, site: SiteId) -> bool {
-        self.first.binary_search(&site).is_ok()
-    }
-
-    fn is_second(&self, site: SiteId) -> bool {
-        self.second.binary_search(&site).is_ok()
+        self.sides(site) != 0
     }
 
     /// The access at which the running thread has just arrived, if its statement is one of the pair's.

@@ -46,6 +46,13 @@ pub enum Record {
     Cycle(Vec<CycleLink>),
     /// Events of the run, in order, where the plan asks for them.
     Steps(Vec<Step>),
+    /// A loaded file, with sites or without: it gives addresses names.
+    Library {
+        /// Path of the file.
+        path: String,
+        /// Difference between run-time addresses and the file's virtual addresses.
+        bias: u64,
+    },
 }
 
 /// An event of a run.
@@ -192,8 +199,19 @@ pub enum Memory {
         /// Offset from the thread pointer (negative).
         offset: i64,
     },
-    /// Static data or unknown: the tool looks the address up in the modules.
+    /// Static data of a loaded file: the tool looks the address up in the modules.
     Static,
+    /// Mapped memory that is no loaded file's, heap's or stack's.
+    Mapping {
+        /// First byte.
+        start: u64,
+        /// Length in bytes.
+        len: u64,
+        /// The file, as the kernel names it; empty for anonymous memory.
+        path: String,
+        /// Where in the file the mapping starts.
+        offset: u64,
+    },
 }
 
 /// A frame of a stack.

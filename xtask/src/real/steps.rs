@@ -80,6 +80,8 @@ pub struct Bench<'a> {
     pub directory: &'a Path,
     /// Budget of a hunt.
     pub budget: &'a str,
+    /// Builds of an earlier run are used again.
+    pub keep: bool,
 }
 
 impl Bench<'_> {
@@ -90,15 +92,23 @@ impl Bench<'_> {
 
     /// Builds with the system's compiler.
     pub fn build_natively(&self, source: &Path) -> Step {
+        if self.kept("native") {
+            return Ok("kept".into());
+        }
         let tree = self.fresh(source, "native")?;
         run(&tree, &self.environment(), self.program.build, "build")?;
+        self.done("native")?;
         Ok(String::new())
     }
 
     /// Builds with `deadheat build`.
     pub fn build(&self, source: &Path) -> Step {
-        let tree = self.fresh(source, "built")?;
-        self.with_tool(&tree, self.program.build, "build")?;
+        let tree = self.directory.join("built");
+        if !self.kept("built") {
+            self.fresh(source, "built")?;
+            self.with_tool(&tree, self.program.build, "build")?;
+            self.done("built")?;
+        }
         let log = fs::read_to_string(tree.join("build.log")).unwrap_or_default();
         let mut figures = log.lines().filter_map(|line| line.strip_prefix("deadheat build: "));
         let last = figures.rfind(|line| line.contains("compiled with sites"));
@@ -214,9 +224,24 @@ impl Bench<'_> {
         logged(&mut command, tree, name)
     }
 
+    /// Whether a tree was built by an earlier run, to its end, and is to be used again.
+    fn kept(&self, name: &str) -> bool {
+        self.keep && self.mark(name).exists()
+    }
+
+    fn done(&self, name: &str) -> Result<(), String> {
+        let mark = self.mark(name);
+        fs::write(&mark, "").map_err(|error| format!("{}: {error}", mark.display()))
+    }
+
+    fn mark(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.done"))
+    }
+
     /// A copy of a tree.
     fn fresh(&self, of: &Path, name: &str) -> Result<PathBuf, String> {
         let tree = self.directory.join(name);
+        let _ = fs::remove_file(self.mark(name));
         remove(&tree)?;
         let copied = Command::new("cp").arg("-a").arg(of).arg(&tree).status();
         match copied.is_ok_and(|status| status.success()) {

@@ -11,7 +11,7 @@ use crate::waiting_cycle::WaitingCycle;
 use deadheat_confirm::Case;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::deadlock::CycleCase;
-use deadheat_model::{FindingKind, Harm, HarmKind};
+use deadheat_model::{FindingKind, Harm, HarmKind, Verdict};
 use deadheat_report::finding::{self, Finding, Report, Stats};
 
 /// What a hunt has judged.
@@ -143,7 +143,10 @@ impl Work<'_> {
             for cycle in &judged.cycles {
                 self.store.save_cycle(cycle, program, input)?;
             }
-            for (finding, execution) in found.iter_mut() {
+            // What is shown has the first labels.
+            let (shown, suspected): (Vec<&mut Found>, Vec<&mut Found>) =
+                found.iter_mut().partition(|(f, _)| f.verdict > Verdict::Suspected);
+            for (finding, execution) in shown.into_iter().chain(suspected) {
                 finding.id = self.store.label(&finding.fingerprint)?;
                 self.store.save(finding, program, input, execution.as_ref())?;
             }
@@ -204,7 +207,9 @@ impl Work<'_> {
             seconds: self.begun.elapsed().as_secs_f64(),
             schedules: phase.schedules,
             candidates: candidates as u32,
+            causes: self.causes as u32,
             settled: settled as u32,
+            untried: cases.iter().filter(|c| c.tries == 0).count() as u32,
             inconclusive: phase.inconclusive
                 + cases.iter().map(|c| c.inconclusive).sum::<u32>()
                 + rings.iter().map(|c| c.inconclusive).sum::<u32>(),

@@ -59,8 +59,46 @@ Examples:
 
   deadheat report --suspected
   deadheat report --store build/.deadheat --format json
+  deadheat report --program ./bank --format sarif --output bank.sarif
 
-Formats other than human tell of the latest program only.";
+For a person: all programs and arguments in the store, the latest first. The other
+formats have one program in a file: that of --program, or the latest, and they say
+in their notices which others there are.";
+
+const BUILD_EXAMPLES: &str = "\
+Examples:
+
+  deadheat build -- make -j4
+  deadheat build -- sh -c './configure && make'
+  deadheat build -- cmake -S . -B out && deadheat build -- cmake --build out
+  deadheat build --bitcode-only -- make         for `deadheat scan` alone: no sites
+  deadheat build -- sh -c 'make CC=\"$CC\" CXX=\"$CXX\"'    a makefile that sets CC itself
+
+What it does: runs the command with CC and CXX naming deadheat's compilers, and with
+cc, gcc, clang, c++, g++ and clang++ in front of PATH meaning the same. Programs that
+run during the build (CC_FOR_BUILD) are left to the native compiler. The program
+that comes out runs as always when it is run by itself.
+
+At the end it says what was compiled with sites, what was linked from which
+objects, and what has no sites, by name: races there are not seen. Clean
+before the first build: what is up to date is not compiled again.
+
+Exit status: the command's; 2 wrong usage, 3 a part of deadheat is missing.
+DEADHEAT_NOTES=1 prints what is changed on each compiler command line.";
+
+const DOCTOR_HELP: &str = "\
+A line for each thing that deadheat needs or can use:
+
+  ok       it is there
+  limited  deadheat works without it, and says what you lose
+  MISSING  deadheat cannot do its job, and says how to get it
+
+It looks at the processor, clang 22, deadheat's own parts (DEADHEAT_LIB names another
+place, DEADHEAT_CLANG another clang), room in /dev/shm, whether address
+randomisation can be switched off (else replays may depend on addresses), whether
+runs can be kept apart (overlays and namespaces), and gdb.
+
+Exit status: 0 nothing is missing, 3 something is.";
 
 const REPLAY_EXAMPLES: &str = "\
 Examples:
@@ -112,6 +150,7 @@ pub enum Command {
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(Scan),
     /// Say what on this machine is missing and how to get it
+    #[command(after_help = DOCTOR_HELP)]
     Doctor,
     /// Compile C: takes clang's command line
     #[command(disable_help_flag = true)]
@@ -143,6 +182,7 @@ pub enum Command {
     },
     /// Run a build with deadheat's compilers in the place of the usual ones: build -- make -j4.
     /// With --bitcode-only first: only bitcode is kept, for scan; no sites, no runtime
+    #[command(after_help = BUILD_EXAMPLES)]
     Build {
         /// The build command
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -229,6 +269,9 @@ pub struct Report {
     /// Directory of the store
     #[arg(long, value_name = "DIR", default_value = ".deadheat")]
     pub store: PathBuf,
+    /// Tell of this program only: its file, or the file's name
+    #[arg(long, value_name = "FILE")]
+    pub program: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, ExitStatus};
 
 use super::installation::{self, Parts};
-use super::log::{self, Entry};
+use super::{build_summary, log};
 
 /// Runs a build command and says what the drivers did in it. The exit status is the command's.
 pub fn build(command: &[OsString]) -> ExitCode {
@@ -51,9 +51,8 @@ pub fn build(command: &[OsString]) -> ExitCode {
     match build.status() {
         Ok(status) => {
             if let Some(log) = &log {
-                summary(&log::read(log.path()), program, only_bitcode)
-                    .iter()
-                    .for_each(|line| eprintln!("deadheat build: {line}"));
+                let told = build_summary::told(&log::read(log.path()), program, status, only_bitcode);
+                told.iter().for_each(|line| eprintln!("deadheat build: {line}"));
             }
             exit_code(status)
         }
@@ -105,99 +104,8 @@ fn environment(parts: &Path) -> Vec<(&'static str, OsString)> {
     variables
 }
 
-/// What the drivers did, for a person.
-fn summary(entries: &[Entry], program: &OsStr, only_bitcode: bool) -> Vec<String> {
-    let watched: usize = entries.iter().map(|e| e.watched.len()).sum();
-    let mut unwatched: Vec<&str> = entries.iter().flat_map(|e| &e.unwatched).map(String::as_str).collect();
-    unwatched.dedup();
-    let mut linked: Vec<(&str, bool)> = entries
-        .iter()
-        .filter_map(|e| Some((e.linked.as_deref()?, e.runtime)))
-        .collect();
-    linked.sort_unstable();
-    linked.dedup();
-    linked.retain(|(path, _)| Path::new(path).exists());
-    let programs: Vec<&str> = linked
-        .iter()
-        .filter(|(_, runtime)| *runtime)
-        .map(|(path, _)| *path)
-        .collect();
-    let mut lines = Vec::new();
-    if watched == 0 && programs.is_empty() {
-        lines.push(format!(
-            "nothing was compiled: everything is up to date (then clean first), or {} names its own compiler: \
-             pass CC=\"$CC\" CXX=\"$CXX\" on its command line",
-            Path::new(program).display()
-        ));
-        return lines;
-    }
-    lines.push(match only_bitcode {
-        true => format!("{watched} source files compiled with their bitcode kept, without sites"),
-        false => format!(
-            "{watched} source files compiled with sites, {} programs linked with the runtime",
-            programs.len()
-        ),
-    });
-    lines.extend(some("program", &programs));
-    if !unwatched.is_empty() {
-        lines.push(format!(
-            "{} files without sites (assembly and the like): their accesses are not seen",
-            unwatched.len()
-        ));
-        lines.extend(some("without sites", &unwatched));
-    }
-    let mut notes: Vec<&str> = entries
-        .iter()
-        .flat_map(|e| e.notes.iter().chain(&e.refused))
-        .map(String::as_str)
-        .collect();
-    notes.sort_unstable();
-    for same in notes.chunk_by(|a, b| a == b) {
-        lines.push(format!("{} ({} times)", same[0], same.len()));
-    }
-    lines
-}
-
-/// The first few of a list, one a line.
-fn some(what: &str, names: &[&str]) -> Vec<String> {
-    const SHOWN: usize = 12;
-    let mut lines: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("  {what}: {name}"))
-        .collect();
-    if names.len() > SHOWN {
-        lines.push(format!("  and {} more", names.len() - SHOWN));
-    }
-    lines
-}
-
 /// A command that a signal ended is told as shells tell it.
 fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0));
     ExitCode::from(u8::try_from(code & 0xff).unwrap_or(1))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_summary_tells_when_nothing_was_compiled() {
-        assert!(summary(&[], OsStr::new("make"), false)[0].starts_with("nothing was compiled"));
-    }
-
-    #[test]
-    fn the_summary_counts_and_names() {
-        let entry = Entry {
-            watched: vec!["a.c".into(), "b.c".into()],
-            unwatched: vec!["c.S".into()],
-            notes: vec!["-flto left out".into()],
-            ..Entry::default()
-        };
-        let lines = summary(&[entry.clone(), entry], OsStr::new("make"), false);
-        assert!(lines[0].starts_with("4 source files"), "{lines:?}");
-        assert!(lines.iter().any(|l| l == "  without sites: c.S"), "{lines:?}");
-        assert!(lines.iter().any(|l| l == "-flto left out (2 times)"), "{lines:?}");
-    }
 }

@@ -99,7 +99,7 @@ fn tell(line: &CommandLine, plan: &Plan, directory: &Path) {
         } else {
             &mut entry.unwatched
         };
-        list.push(input.path.to_string_lossy().into_owned());
+        list.push(directory.join(&input.path).to_string_lossy().into_owned());
     }
     if let Some(made) = plan.links.filter(|made| *made != Output::Relocatable) {
         let output = line.last_value("-o").unwrap_or("a.out".as_ref());

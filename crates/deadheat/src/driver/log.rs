@@ -15,9 +15,9 @@ pub const VARIABLE: &str = "DEADHEAT_BUILD_LOG";
 /// One compiler command.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// Source files that got sites.
+    /// Source files that got sites, absolute.
     pub watched: Vec<String>,
-    /// Source files that got none: assembly, foreign languages, `-mcmodel=kernel`.
+    /// Source files that got none, absolute: assembly, foreign languages, `-mcmodel=kernel`.
     pub unwatched: Vec<String>,
     /// The program or library that is linked, absolute.
     pub linked: Option<String>,

@@ -8,6 +8,7 @@
 //! drivers of its own ([`rust`]).
 
 mod build;
+mod build_summary;
 pub mod command_line;
 mod gcc_only;
 pub mod installation;

@@ -53,6 +53,7 @@ fn inside<R>(t: &mut Thread, call: impl FnOnce() -> R) -> R {
 fn rescan() {
     let images = images::loaded();
     start::self_check(&images);
+    start::libraries(&images);
     site::attach_all();
     unwind::modules_changed();
     let opaque = start::opaque(&images);
