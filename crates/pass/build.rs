@@ -2,13 +2,14 @@
 
 use std::process::Command;
 
-const SOURCES: [&str; 6] = [
+const SOURCES: [&str; 7] = [
     "cpp/registration.cc",
     "cpp/function_clone.cc",
     "cpp/debug_location.cc",
     "cpp/own_memory.cc",
     "cpp/loops.cc",
     "cpp/instructions.cc",
+    "cpp/concolic.cc",
 ];
 
 fn main() {

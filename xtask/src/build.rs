@@ -35,6 +35,12 @@ pub fn run(arguments: &[String]) -> Outcome {
     place(&release.join("libdeadheat_pass.so"), &dist.join(part::PASS))?;
     place(&release.join("deadheat-lowering"), &dist.join(part::LOWERING))?;
     module(&dist)?;
+    models(&dist)?;
+    fs::create_dir_all(dist.join(part::INCLUDE))?;
+    place(
+        &layout::root().join("crates/runtime/include/deadheat.h"),
+        &dist.join(part::HEADER),
+    )?;
     runtime(&release, &dist)?;
     place(&release.join("deadheat"), &dist.join(part::TOOL))?;
     links(&dist)?;
@@ -85,6 +91,27 @@ fn module(dist: &Path) -> Outcome {
         .arg(&object);
     process::run(&mut clang)?;
     fs::rename(&object, dist.join(part::MODULE))?;
+    Ok(())
+}
+
+/// The models of library functions, instrumented as a program's symbolic flavour is.
+fn models(dist: &Path) -> Outcome {
+    let object = beside(&dist.join(part::MODELS));
+    let pass = dist.join(part::PASS);
+    let mut clang = Command::new("clang-22");
+    clang.arg(format!("-fpass-plugin={}", pass.display()));
+    clang.args(["-Xclang", "-load", "-Xclang"]).arg(&pass);
+    clang.args(["-mllvm", "-deadheat-symbolic"]);
+    clang.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-fno-omit-frame-pointer"]);
+    clang.args(["-U_FORTIFY_SOURCE", "-Wall", "-Wextra", "-Werror"]);
+    // What the C library's macros make of these names must not get between.
+    clang.args(["-D__NO_CTYPE", "-fno-stack-protector", "-Wno-missing-prototypes"]);
+    clang
+        .arg(layout::root().join("crates/runtime/models/models.c"))
+        .arg("-o")
+        .arg(&object);
+    process::run(&mut clang)?;
+    fs::rename(&object, dist.join(part::MODELS))?;
     Ok(())
 }
 

@@ -52,6 +52,12 @@ pub mod part {
     pub const RUNTIME: &str = "lib/deadheat/deadheat_rt.o";
     /// The linker's list of what executables export for it.
     pub const EXPORTS: &str = "lib/deadheat/deadheat_rt.list";
+    /// The models of library functions, for symbolic flavours.
+    pub const MODELS: &str = "lib/deadheat/deadheat_models.o";
+    /// Where the header lies.
+    pub const INCLUDE: &str = "include";
+    /// What programs may call.
+    pub const HEADER: &str = "include/deadheat.h";
     /// The object of each linked module.
     pub const MODULE: &str = "lib/deadheat/deadheat_module.o";
 }

@@ -18,7 +18,10 @@ namespace {
 // Both must run on optnone functions and at -O0: hence isRequired.
 struct KeepBitcode : PassInfoMixin<KeepBitcode> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    dh_keep_bitcode(wrap(&M));
+    if (dh_symbolic())
+      dh_concolic(wrap(&M));
+    else
+      dh_keep_bitcode(wrap(&M));
     if (BitcodeOnly)
       return PreservedAnalyses::all();
     // A load that the optimiser hoists above its condition is a race that the program does not have. This

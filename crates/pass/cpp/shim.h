@@ -10,6 +10,7 @@ extern "C" {
 void dh_keep_bitcode(LLVMModuleRef module);
 void dh_write_bitcode(LLVMModuleRef module);
 void dh_instrument(LLVMModuleRef module);
+void dh_concolic(LLVMModuleRef module);
 
 // registration.cc
 void dh_register(void *pass_builder);
@@ -65,4 +66,11 @@ void dh_forget_memory_attributes(LLVMValueRef function);
 LLVMValueRef dh_result_point(LLVMValueRef call);
 LLVMTypeRef dh_element_type(LLVMValueRef call, unsigned argument);
 LLVMTypeRef dh_byval_type(LLVMValueRef call, unsigned argument);
+
+// concolic.cc
+int dh_symbolic();
+void dh_allow_optimisation(LLVMModuleRef module);
+int dh_address_parts(LLVMValueRef gep, LLVMValueRef *variables, int64_t *scales, int64_t *constant, int most);
+int dh_has_byval(LLVMValueRef call);
+void dh_adopt_inline_bodies(LLVMModuleRef module);
 }

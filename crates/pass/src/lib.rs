@@ -7,11 +7,15 @@
 //!   a site before each in the plain body ([`plain_body`]), clones the function first and gives the
 //!   clone the inlined check ([`detecting_body`]), and writes the [`tables`].
 //!
+//! With `-mllvm -deadheat-symbolic` the module is to become part of a program's symbolic flavour: at the start
+//! of the pipeline [`concolic`] adds the computation of expressions, and no bitcode is kept.
+//!
 //! The object format is defined in `deadheat_wire::object`. What the C API of LLVM lacks is in `cpp/`.
 //!
 //! Architecture invariant: a module's output depends on the module alone (no addresses, no clocks, no
 //! environment), so builds are repeatable.
 
+mod concolic;
 mod covered_checks;
 mod debug_location;
 mod detecting_body;

@@ -78,4 +78,14 @@ unsafe extern "C" {
     pub fn dh_result_point(call: LLVMValueRef) -> LLVMValueRef;
     pub fn dh_element_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
     pub fn dh_byval_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
+    pub fn dh_allow_optimisation(module: LLVMModuleRef);
+    pub fn dh_adopt_inline_bodies(module: LLVMModuleRef);
+    pub fn dh_address_parts(
+        gep: LLVMValueRef,
+        variables: *mut LLVMValueRef,
+        scales: *mut i64,
+        constant: *mut i64,
+        most: c_int,
+    ) -> c_int;
+    pub fn dh_has_byval(call: LLVMValueRef) -> c_int;
 }

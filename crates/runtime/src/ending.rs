@@ -188,6 +188,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         _ => how,
     };
     observe::finish();
+    crate::concolic::sources::finish();
     crate::intercept::notices();
     report::heartbeat(s.step);
     let (at, fault_address) = match place {

@@ -11,6 +11,7 @@
 //! - [`site`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
 //!   [`statements`], [`targets`], [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`],
 //!   [`memory`]: sites, detection, confirmation;
+//! - [`concolic`]: expressions over the input, in a program's symbolic flavour;
 //! - [`start`]: puts all this to work.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
@@ -29,6 +30,7 @@ extern crate alloc;
 mod bytes;
 mod check;
 mod clock;
+mod concolic;
 mod descriptors;
 mod ending;
 mod event_trace;

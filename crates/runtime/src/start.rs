@@ -7,7 +7,7 @@
 use crate::bytes::c_string;
 use crate::held::Held;
 use crate::sys::{exit_group, say, sys};
-use crate::{clock, ending, images, observe, report, site, tls, token};
+use crate::{clock, concolic, ending, images, observe, report, site, tls, token};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -99,7 +99,10 @@ fn take_control(plan: Plan) {
     if let Some(limit) = plan.stack_limit {
         restore_stack_limit(limit);
     }
-    clock::start(plan.epoch_ns);
+    let seconds = concolic::sources::epoch_seconds(&plan.values);
+    clock::start(seconds.map_or(plan.epoch_ns, |s| {
+        s.saturating_mul(1_000_000_000) + plan.epoch_ns % 1_000_000_000
+    }));
     crate::intercept::random::start(plan.input_seed);
     let policy = policy(&plan);
     let replayed = matches!(plan.policy, Policy::Replay { .. } | Policy::Deviations { .. });
@@ -117,6 +120,12 @@ fn take_control(plan: Plan) {
     self_check(&images);
     observe::start(plan);
     site::attach_all();
+    if let Some(symbolic) = &plan.symbolic {
+        concolic::sources::start();
+        if let Err(why) = concolic::start(symbolic) {
+            refuse(why);
+        }
+    }
 }
 
 /// The program's own limit of its stack; it was started under a smaller one, so that the kernel puts mappings where

@@ -13,6 +13,13 @@ global_asm!(
     "dh_tls:",
     ".zero 8",
     ".size dh_tls, 8",
+    // The slots of the symbolic flavour (see the pass, `concolic::slots`): its code names them.
+    ".balign 8",
+    ".globl dh_sym_slots",
+    ".type dh_sym_slots,@object",
+    "dh_sym_slots:",
+    ".zero 152",
+    ".size dh_sym_slots, 152",
     ".popsection"
 );
 
@@ -35,4 +42,15 @@ pub fn set_thread(thread: *mut Thread) {
         asm!("mov {0}, qword ptr [rip + dh_tls@GOTTPOFF]", "mov qword ptr fs:[{0}], {1}", out(reg) _, in(reg) thread,
              options(nostack, preserves_flags));
     }
+}
+
+/// This thread's slots of the symbolic flavour.
+pub fn symbolic_slots() -> *mut u8 {
+    let slots;
+    // SAFETY: the address of our own thread-local block; the word at fs:0 is the thread pointer itself.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + dh_sym_slots@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) slots,
+             options(readonly, nostack));
+    }
+    slots
 }

@@ -45,6 +45,22 @@ pub struct Plan {
     pub stack_limit: Option<u64>,
     /// Follow children of `fork` and `exec` (their own records go into the same file).
     pub follow: bool,
+    /// Values of input that is in no file: source (see [`crate::trace::source`]), then a value for each byte, or
+    /// none where the program gets what it would get anyway.
+    pub values: Vec<(u32, Vec<Option<u8>>)>,
+    /// Write a symbolic trace; for a program's symbolic flavour.
+    pub symbolic: Option<Symbolic>,
+}
+
+/// What a symbolic run is told.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Symbolic {
+    /// Path of the trace file, which has its full size.
+    pub trace: String,
+    /// Bytes by which an argument, a variable or a file may grow.
+    pub room: u32,
+    /// Files that are input, as the program names them.
+    pub files: Vec<String>,
 }
 
 /// Where a run is stopped for a debugger.
@@ -243,6 +259,8 @@ impl Plan {
             trace: false,
             stack_limit: None,
             follow: true,
+            values: Vec::new(),
+            symbolic: None,
         }
     }
 

@@ -2,6 +2,7 @@
 
 use super::interpose;
 use crate::clock;
+use crate::concolic::sources;
 use crate::sys::{c_result, sys};
 use crate::thread::Thread;
 use crate::token;
@@ -28,6 +29,9 @@ interpose! {
             return c_result(sys!(libc::SYS_clock_gettime, id, time)) as c_int;
         }
         *time = clock::timespec(read(t, id));
+        if matches!(id, libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE) {
+            sources::told_time(None, (*time).tv_sec as u64, &raw const (*time).tv_sec as u64);
+        }
         0
     }
     fn gettimeofday(t; time: *mut timeval, _zone: *mut c_void) -> c_int {
@@ -35,6 +39,7 @@ interpose! {
         if !time.is_null() {
             (*time).tv_sec = (now / 1_000_000_000) as time_t;
             (*time).tv_usec = (now % 1_000_000_000 / 1_000) as i64;
+            sources::told_time(None, (*time).tv_sec as u64, &raw const (*time).tv_sec as u64);
         }
         0
     }
@@ -43,6 +48,7 @@ interpose! {
         if !seconds.is_null() {
             *seconds = now;
         }
+        sources::told_time(Some(time as *const () as usize), now as u64, seconds as u64);
         now
     }
     fn timespec_get(t; time: *mut timespec, base: c_int) -> c_int {

@@ -48,6 +48,7 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
         if flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == libc::O_RDWR || !is_fifo(directory, path) {
             let fd = c_result(call(flags)) as c_int;
             note(fd, matches!(c_string(path), b"/dev/urandom" | b"/dev/random"));
+            crate::concolic::sources::opened(fd, c_string(path));
             return fd;
         }
         // A reader opens at once and waits when it reads; a writer waits for a reader.

@@ -38,6 +38,7 @@ extern "C" fn in_child() {
     report::forked();
     plan::started(Some(parent), alloc::vec::Vec::new());
     observe::forked(t.id);
+    crate::concolic::forked();
 }
 
 /// Makes a child process.

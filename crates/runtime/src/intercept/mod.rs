@@ -8,6 +8,7 @@ pub mod barrier;
 pub mod condition;
 pub mod mutex;
 pub mod once;
+mod rand;
 pub mod random;
 pub mod rwlock;
 pub mod semaphore;
@@ -40,6 +41,8 @@ mod sleep;
 mod sockets;
 mod stdio;
 mod unmodelled;
+
+pub use exits::leave;
 
 use crate::held::Held;
 use crate::thread::Frame;

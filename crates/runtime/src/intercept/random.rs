@@ -33,6 +33,8 @@ pub unsafe fn fill(buffer: *mut c_void, len: usize) {
         // SAFETY: the caller's buffer, up to its end.
         unsafe { core::ptr::copy_nonoverlapping(word.as_ptr(), bytes.add(at), 8.min(len - at)) };
     }
+    // SAFETY: the caller's buffer, filled.
+    unsafe { crate::concolic::sources::random(bytes, len) };
 }
 
 interpose! {

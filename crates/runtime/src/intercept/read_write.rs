@@ -110,7 +110,9 @@ interpose! {
             super::random::fill(buffer, len);
             return len as isize;
         }
-        reads(t, fd, || sys!(libc::SYS_read, fd, buffer, len))
+        let got = reads(t, fd, || sys!(libc::SYS_read, fd, buffer, len));
+        crate::concolic::sources::was_read(fd, buffer.cast(), got, len);
+        got
     }
     fn __read_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, _room: usize) -> isize { read(fd, buffer, len) }
     fn readv(t; fd: c_int, vector: *const iovec, count: c_int) -> isize {

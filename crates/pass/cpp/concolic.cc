@@ -1,0 +1,62 @@
+// What the concolic instrumentation needs of LLVM beyond the C API.
+#include "shim.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Support/CommandLine.h"
+
+using namespace llvm;
+
+// Read by the registration; given as `-mllvm -deadheat-symbolic`, with the plugin also named by `-load` so
+// that clang knows the option in time.
+static cl::opt<bool> Symbolic("deadheat-symbolic", cl::Hidden,
+                              cl::desc("deadheat: add concolic instrumentation, keep no bitcode"));
+
+extern "C" int dh_symbolic() { return Symbolic; }
+
+// Lets passes at work in functions of an -O0 build: decisions are kept, temporaries in memory are not wanted.
+extern "C" void dh_allow_optimisation(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module))
+    if (F.hasFnAttribute(Attribute::OptimizeNone)) {
+      F.removeFnAttr(Attribute::OptimizeNone);
+      F.removeFnAttr(Attribute::NoInline);
+    }
+}
+
+// A GEP as base + constant + sum of scaled variables; the number of variables, -1 if it has no such form.
+extern "C" int dh_address_parts(LLVMValueRef gep, LLVMValueRef *variables, int64_t *scales, int64_t *constant, int most) {
+  auto *G = dyn_cast<GEPOperator>(unwrap(gep));
+  auto *I = dyn_cast<Instruction>(unwrap(gep));
+  if (!G || !I)
+    return -1;
+  SmallMapVector<Value *, APInt, 4> Variables;
+  APInt Constant(64, 0);
+  if (!G->collectOffset(I->getModule()->getDataLayout(), 64, Variables, Constant))
+    return -1;
+  int N = 0;
+  for (auto &P : Variables) {
+    if (N >= most || P.first->getType()->getIntegerBitWidth() > 64)
+      return -1;
+    variables[N] = wrap(P.first);
+    scales[N++] = P.second.getSExtValue();
+  }
+  *constant = Constant.getSExtValue();
+  return N;
+}
+
+// Whether a call hands a structure over by copy.
+extern "C" int dh_has_byval(LLVMValueRef call) {
+  auto *C = cast<CallBase>(unwrap(call));
+  for (unsigned N = 0; N < C->arg_size(); ++N)
+    if (C->isByValArgument(N))
+      return 1;
+  return 0;
+}
+
+// A definition that only shows the optimiser an inline function of a library becomes one of this module's
+// own, so that it is instrumented like the rest.
+extern "C" void dh_adopt_inline_bodies(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module))
+    if (F.hasAvailableExternallyLinkage())
+      F.setLinkage(GlobalValue::LinkOnceODRLinkage);
+}

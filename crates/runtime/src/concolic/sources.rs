@@ -1,0 +1,431 @@
+//! Which bytes are input, and which values the plan gives to those that have no file: results of `rand`,
+//! random bytes, buffers that the program marks.
+//!
+//! Values are given in every build; symbols are made in the symbolic flavour alone.
+
+use super::addresses::symbol;
+use super::memory;
+use super::nodes::{self, apply, constant, constrain, name, on};
+use crate::bytes::c_string;
+use crate::held::Held;
+use crate::sys::sys;
+use alloc::vec::Vec;
+use deadheat_wire::trace::{constraint, op, source};
+use libc::{c_char, c_int};
+
+/// Descriptors that may be sources.
+const DESCRIPTORS: usize = 256;
+/// Variables that the tool itself sets or that name places of the machine.
+const NOT_INPUT: [&[u8]; 5] = [b"TMPDIR", b"HOME", b"PATH", b"PWD", b"LD_LIBRARY_PATH"];
+
+struct Sources {
+    /// How far each source was used.
+    used: Vec<(u32, u32)>,
+    /// The source of a descriptor, 0 if it is none.
+    of: [u32; DESCRIPTORS],
+    /// Sources whose length is bounded already.
+    bounded: Vec<u32>,
+    /// Names that were told.
+    named: Vec<(u32, Vec<u8>)>,
+    /// The program's rows of branches.
+    rows: (usize, usize),
+}
+
+static SOURCES: Held<Sources> = Held::new(Sources {
+    used: Vec::new(),
+    of: [0; DESCRIPTORS],
+    bounded: Vec::new(),
+    named: Vec::new(),
+    rows: (0, 0),
+});
+
+/// At start, single-threaded.
+pub fn start() {
+    SOURCES.get().of[0] = source::number(source::STDIN, 0);
+}
+
+/// The run ends: what the branches were.
+pub fn finish() {
+    let (from, to) = SOURCES.get().rows;
+    if from != 0 {
+        // SAFETY: the rows that the program's own start code named.
+        unsafe { nodes::hits(from as *const u8, to as *const u8) };
+    }
+}
+
+/// The next `len` bytes of a source: their first offset.
+fn advance(source: u32, len: u32) -> u32 {
+    let used = &mut SOURCES.get().used;
+    if let Some(known) = used.iter_mut().find(|u| u.0 == source) {
+        known.1 = known.1.saturating_add(len);
+        return known.1 - len;
+    }
+    used.push((source, len));
+    0
+}
+
+/// The plan's value of a byte.
+fn given(source: u32, offset: u32) -> Option<u8> {
+    let values = &crate::start::plan()?.values;
+    let own = values.iter().find(|v| v.0 == source)?;
+    own.1.get(offset as usize).copied().flatten()
+}
+
+/// Puts the plan's values over some bytes of a source, and makes them symbols.
+///
+/// # Safety
+/// `len` writable bytes.
+unsafe fn supply(at: *mut u8, len: usize, source: u32) {
+    let offset = advance(source, len as u32);
+    for n in 0..len as u32 {
+        // SAFETY: the caller's bytes.
+        unsafe {
+            let to = at.add(n as usize);
+            if let Some(value) = given(source, offset + n) {
+                *to = value;
+            }
+            if on() {
+                memory::set(to as u64, symbol(source, offset + n, *to));
+            }
+        }
+    }
+}
+
+/// Random bytes that the program asked the system for.
+///
+/// # Safety
+/// `len` writable bytes, filled.
+pub unsafe fn random(at: *mut u8, len: usize) {
+    // SAFETY: as the caller promises.
+    unsafe { supply(at, len, source::number(source::RANDOM, 0)) };
+}
+
+/// Joins the bytes of a word, lowest first.
+fn word(source: u32, offset: u32, bytes: &[u8]) -> u32 {
+    let mut value = u64::from(bytes[0]);
+    let mut made = symbol(source, offset, bytes[0]);
+    for (n, byte) in bytes.iter().enumerate().skip(1) {
+        let high = symbol(source, offset + n as u32, *byte);
+        value |= u64::from(*byte) << (8 * n);
+        made = apply(op::CONCAT, 8 * (n as u32 + 1), (high, made, 0), value);
+    }
+    made
+}
+
+/// A result of `rand` or `random`, which has 31 bits.
+pub fn rand(function: usize, value: u32) -> u32 {
+    const BITS: u32 = 0x7fff_ffff;
+    let source = source::number(source::RAND, 0);
+    let offset = advance(source, 4);
+    let mut bytes = value.to_le_bytes();
+    for (n, byte) in bytes.iter_mut().enumerate() {
+        *byte = given(source, offset + n as u32).unwrap_or(*byte);
+    }
+    let raw = u32::from_le_bytes(bytes);
+    if on() {
+        let whole = word(source, offset, &bytes);
+        let kept = apply(op::AND, 32, (whole, constant(BITS.into(), 32), 0), (raw & BITS).into());
+        returns(function, kept);
+    }
+    raw & BITS
+}
+
+/// The seconds at the start of the run that the plan gives, if it does.
+pub fn epoch_seconds(values: &[(u32, Vec<Option<u8>>)]) -> Option<u64> {
+    let source = source::number(source::TIME, 0);
+    let (_, bytes) = values.iter().find(|v| v.0 == source)?;
+    let digits = bytes.iter().take(4).enumerate();
+    Some(digits.fold(0, |all, (n, b)| all | u64::from(b.unwrap_or(0)) << (8 * n)))
+}
+
+/// The expression of a time in seconds: the start, which is input, and what has passed.
+fn seconds(now: u64) -> u32 {
+    let start = crate::clock::base(libc::CLOCK_REALTIME).unwrap_or(0) / 1_000_000_000;
+    if start > u64::from(u32::MAX) {
+        return 0;
+    }
+    let source = source::number(source::TIME, 0);
+    let whole = word(source, 0, &(start as u32).to_le_bytes());
+    let wide = apply(op::ZERO_EXTEND, 64, (whole, 0, 0), start);
+    match now - start {
+        0 => wide,
+        passed => apply(op::ADD, 64, (wide, constant(passed, 64), 0), now),
+    }
+}
+
+/// `function` returns a time in seconds; it may also have been written somewhere.
+pub fn told_time(function: Option<usize>, now: u64, at: u64) {
+    if !on() {
+        return;
+    }
+    let made = seconds(now);
+    if let Some(function) = function {
+        returns(function, made);
+    }
+    if at != 0 {
+        memory::store(at, 64, made, now);
+    }
+}
+
+/// Offsets in the slots of a thread; the instrumentation knows them, too.
+mod slot {
+    pub const CALLEE: usize = 0;
+    pub const RETURNED: usize = 8;
+    pub const RESULT: usize = 16;
+    pub const ARGUMENT: usize = 24;
+}
+
+/// `function` returns a value with this expression.
+fn returns(function: usize, number: u32) {
+    let slots = crate::tls::symbolic_slots();
+    // SAFETY: this thread's own block.
+    unsafe {
+        (slots.add(slot::RETURNED) as *mut usize).write(if number == 0 { 0 } else { function });
+        (slots.add(slot::RESULT) as *mut [u32; 2]).write([number, 0]);
+    }
+}
+
+/// The expression of this function's n-th argument.
+fn argument(function: usize, n: usize) -> u32 {
+    let slots = crate::tls::symbolic_slots();
+    // SAFETY: this thread's own block.
+    unsafe {
+        let callee = slots.add(slot::CALLEE) as *mut usize;
+        if callee.read() != function {
+            return 0;
+        }
+        callee.write(0);
+        (slots.add(slot::ARGUMENT) as *const u32).add(n).read()
+    }
+}
+
+/// Whether these bytes can be read.
+pub fn readable(address: u64, len: u64) -> bool {
+    const PAGE: u64 = 4096;
+    if address < PAGE {
+        return false;
+    }
+    let (first, last) = (address & !(PAGE - 1), address.saturating_add(len - 1) & !(PAGE - 1));
+    [first, last].iter().all(|page| {
+        let mut byte = 0u8;
+        let to = libc::iovec {
+            iov_base: (&raw mut byte).cast(),
+            iov_len: 1,
+        };
+        let from = libc::iovec {
+            iov_base: *page as *mut _,
+            iov_len: 1,
+        };
+        // SAFETY: the kernel reads this process's memory, and refuses what is not there.
+        unsafe {
+            sys!(
+                libc::SYS_process_vm_readv,
+                crate::sys::getpid(),
+                &raw const to,
+                1usize,
+                &raw const from,
+                1usize,
+                0usize
+            ) == 1
+        }
+    })
+}
+
+// ---- files
+
+/// A descriptor was opened.
+pub fn opened(fd: c_int, path: &[u8]) {
+    let Some(slot) = SOURCES.get().of.get_mut(fd as usize) else {
+        return;
+    };
+    let symbolic = crate::start::plan().and_then(|p| p.symbolic.as_ref());
+    let file = symbolic.and_then(|s| s.files.iter().position(|f| f.as_bytes() == path));
+    *slot = file.map_or(0, |n| source::number(source::FILE, n as u32));
+}
+
+fn of(fd: c_int) -> u32 {
+    SOURCES.get().of.get(fd as usize).copied().unwrap_or(0)
+}
+
+/// After a read from a descriptor.
+pub fn was_read(fd: c_int, at: *mut u8, got: isize, wanted: usize) {
+    if !on() || got < 0 || of(fd) == 0 {
+        return;
+    }
+    // SAFETY: asks where the descriptor stands.
+    let now = unsafe { sys!(libc::SYS_lseek, fd, 0i64, libc::SEEK_CUR) };
+    if now >= got {
+        streamed(fd, (now - got) as u64, at as u64, got as usize, wanted);
+    }
+}
+
+/// `got` of `wanted` bytes from `offset` of a source lie at `at` now.
+fn streamed(fd: c_int, offset: u64, at: u64, got: usize, wanted: usize) {
+    let source = of(fd);
+    if source == 0 || offset + wanted as u64 > u64::from(u32::MAX >> 1) {
+        return;
+    }
+    let offset = offset as u32;
+    for n in 0..got as u32 {
+        let byte = at + u64::from(n);
+        // SAFETY: the bytes were just read there.
+        let value = unsafe { *(byte as *const u8) };
+        memory::set(byte, symbol(source, offset + n, value));
+    }
+    length(fd, source, offset + got as u32, got < wanted);
+}
+
+/// The input goes on to `end`, and `ended` there.
+fn length(fd: c_int, source: u32, end: u32, ended: bool) {
+    let (kind, low) = source::split(source);
+    let kind = if kind == source::STDIN {
+        source::STDIN_LENGTH
+    } else {
+        source::FILE_LENGTH
+    };
+    let own = source::number(kind, low);
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the buffer; zeroed it is valid.
+    let size = unsafe {
+        if sys!(libc::SYS_fstat, fd, stat.as_mut_ptr()) != 0 {
+            return;
+        }
+        stat.assume_init().st_size
+    };
+    let Ok(size) = u32::try_from(size) else { return };
+    let whole = word(own, 0, &size.to_le_bytes());
+    if !SOURCES.get().bounded.contains(&own) {
+        SOURCES.get().bounded.push(own);
+        let room = crate::start::plan()
+            .and_then(|p| p.symbolic.as_ref())
+            .map_or(0, |s| s.room);
+        let most = constant((size + room).into(), 32);
+        let bounded = apply(op::ULE, 1, (whole, most, 0), 1);
+        constrain(own.into(), bounded, true, constraint::ASSUMED);
+    }
+    // The site tells the two questions apart, not the places where they are asked.
+    let (code, holds) = if ended {
+        (op::UGT, size > end)
+    } else {
+        (op::UGE, size >= end)
+    };
+    let more = apply(code, 1, (whole, constant(end.into(), 32), 0), holds.into());
+    constrain(u64::from(own) << 8 | u64::from(ended), more, holds, constraint::LENGTH);
+}
+
+// ---- what models and programs call
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_active() -> c_int {
+    on().into()
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_room() -> u32 {
+    crate::start::plan()
+        .and_then(|p| p.symbolic.as_ref())
+        .map_or(0, |s| s.room)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_is_source(fd: c_int) -> c_int {
+    (of(fd) != 0).into()
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_sym_opened(fd: c_int, path: *const c_char) {
+    // SAFETY: the caller's path.
+    opened(fd, unsafe { c_string(path) });
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_streamed(fd: c_int, offset: i64, at: u64, got: usize, wanted: usize) {
+    if on() && offset >= 0 {
+        streamed(fd, offset as u64, at, got, wanted);
+    }
+}
+
+/// Bytes at an address are input: `source` from `offset` on.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_sym_mark(at: u64, len: usize, source: u32, offset: u32) {
+    if !on() {
+        return;
+    }
+    for n in 0..len as u64 {
+        // SAFETY: the caller's bytes.
+        let value = unsafe { *((at + n) as *const u8) };
+        memory::set(at + n, symbol(source, offset + n as u32, value));
+    }
+}
+
+/// The source of an environment variable; `set` becomes whether it is input at all.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dh_sym_variable(variable: *const c_char, set: *mut c_int) -> u32 {
+    // SAFETY: the caller's name and flag.
+    let own = unsafe { c_string(variable) };
+    let number = source::number(source::VARIABLE, source::hash(own));
+    let input = !NOT_INPUT.contains(&own) && !own.starts_with(b"DEADHEAT_") && tell(number, own);
+    // SAFETY: as above.
+    unsafe { *set = input.into() };
+    number
+}
+
+/// Tells the name behind a hash; false if another name has it already.
+fn tell(number: u32, own: &[u8]) -> bool {
+    let named = &mut SOURCES.get().named;
+    if let Some(known) = named.iter().find(|n| n.0 == number) {
+        return known.1 == own;
+    }
+    named.push((number, own.to_vec()));
+    name(number, own);
+    true
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_branches(from: usize, to: usize) {
+    SOURCES.get().rows = (from, to);
+}
+
+/// Models' own assumptions: the condition's expression is this call's argument.
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_assume(holds: c_int) {
+    assume(dh_sym_assume as *const () as usize, holds);
+}
+
+fn assume(function: usize, holds: c_int) {
+    if !on() {
+        return;
+    }
+    let number = nodes::valid(argument(function, 0), holds as u32 as u64, 32);
+    let zero = constant(0, 32);
+    let condition = apply(op::NE, 1, (number, zero, 0), (holds != 0).into());
+    constrain(function as u64, condition, holds != 0, constraint::ASSUMED);
+}
+
+/// The program's own inputs: bytes that the tool may choose.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn deadheat_symbolic(at: *mut u8, len: usize, label: *const c_char) {
+    if crate::token::me().is_none() {
+        return;
+    }
+    // SAFETY: the caller's name.
+    let own = unsafe { c_string(label) };
+    let number = source::number(source::MARKED, source::hash(own));
+    if tell(number, own) {
+        // SAFETY: the caller's bytes.
+        unsafe { supply(at, len, number) };
+    }
+}
+
+/// Inputs for which this does not hold are of no interest: the run ends.
+#[unsafe(no_mangle)]
+extern "C" fn deadheat_assume(holds: c_int) {
+    if crate::token::me().is_none() {
+        return;
+    }
+    assume(deadheat_assume as *const () as usize, holds);
+    if holds == 0 {
+        // SAFETY: ends the process.
+        unsafe { crate::intercept::leave(0) };
+    }
+}
