@@ -157,6 +157,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
             },
             ..bad.harm
         }),
+        input: None,
         tries: 0,
         hits: 0,
         replay: None,

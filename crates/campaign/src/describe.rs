@@ -74,6 +74,7 @@ impl<'a> Names<'a> {
             ended_at: None,
             story: None,
             harm: case.harm.clone(),
+            input: None,
             tries: case.tries,
             hits: case.hits,
             replay: None,

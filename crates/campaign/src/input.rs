@@ -1,7 +1,7 @@
 //! What a run depends on besides the schedule, kept so that a stored execution can be run again.
 
 use crate::hash::Fnv;
-use deadheat_confirm::Program;
+use deadheat_confirm::{Chosen, Program};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -26,6 +26,8 @@ pub struct Input {
     pub stdin: Vec<u8>,
     /// The setup command.
     pub setup: Option<String>,
+    /// What an exploration chose.
+    pub chosen: Chosen,
 }
 
 fn bytes(text: &OsStr) -> Vec<u8> {
@@ -48,6 +50,7 @@ impl Input {
             environment: program.environment.iter().map(|(k, v)| (bytes(k), bytes(v))).collect(),
             stdin: program.stdin.clone(),
             setup,
+            chosen: program.chosen.clone(),
         })
     }
 
@@ -60,7 +63,13 @@ impl Input {
             directory: PathBuf::from(text(&self.directory)),
             environment: self.environment.iter().map(|(k, v)| (text(k), text(v))).collect(),
             stdin: self.stdin.clone(),
+            chosen: self.chosen.clone(),
         }
+    }
+
+    /// Its name in a store, as `--input` takes it.
+    pub fn id(&self) -> String {
+        format!("i{:08x}", self.hash() as u32)
     }
 
     /// The program and its arguments, as a person writes them.
@@ -76,7 +85,11 @@ impl Input {
         for part in self.args.iter().chain([&self.stdin]) {
             hash.bytes(part).bytes(&[0xff]);
         }
-        hash.text(self.setup.as_deref().unwrap_or_default()).number()
+        hash.text(self.setup.as_deref().unwrap_or_default());
+        if !self.chosen.is_empty() {
+            hash.bytes(&postcard::to_allocvec(&self.chosen).unwrap_or_default());
+        }
+        hash.number()
     }
 }
 

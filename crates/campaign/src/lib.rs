@@ -8,6 +8,7 @@
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`exploration`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
+//! - [`mod@explore`], [`explored_input`]: inputs by symbolic execution, detection on each, bad ends by input;
 //! - [`describe`], [`bad_end`], [`story`]: findings in the words of the report;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
 //!
@@ -21,6 +22,8 @@ pub mod cause;
 pub mod confirmation;
 pub mod describe;
 pub mod exploration;
+pub mod explore;
+pub mod explored_input;
 pub mod hash;
 pub mod hunt;
 pub mod input;

@@ -51,6 +51,8 @@ pub struct PhaseOne {
     pub whole: u32,
     /// See there.
     pub longest: Duration,
+    /// How the run under `fifo` ended.
+    pub ordinary: Option<Ending>,
     /// How the runs under other schedules than `fifo` ended.
     pub endings: Vec<Ending>,
     /// What limits the result.
@@ -131,12 +133,16 @@ impl PhaseOne {
         self.inconclusive += u32::from(outcome.inconclusive());
         self.whole += u32::from(!outcome.inconclusive());
         self.longest = self.longest.max(run.elapsed);
-        if !first && outcome.as_harm().is_some() {
-            self.endings.push(Ending {
-                plan: plan.clone(),
-                run,
-                outcome,
-            });
+        let harms = outcome.as_harm().is_some();
+        let ending = Ending {
+            plan: plan.clone(),
+            run,
+            outcome,
+        };
+        if first {
+            self.ordinary = Some(ending);
+        } else if harms {
+            self.endings.push(ending);
         }
     }
 

@@ -132,6 +132,7 @@ mod tests {
     fn baseline(fifo: [Outcome; 3], native: Outcome) -> Baseline {
         let output = Output::default();
         let run = Run {
+            trace: None,
             records: Records::default(),
             end: End::Exit(0),
             stdout: output.clone(),

@@ -33,6 +33,6 @@ pub use candidate::Case;
 pub use isolation::Isolation;
 pub use outcome::Outcome;
 pub use output::Output;
-pub use program::{Program, ProgramError};
+pub use program::{Chosen, Program, ProgramError};
 pub use records::Records;
 pub use stage::{End, Run, RunError, Stage, StageError, StageOptions, StopReason};

@@ -210,6 +210,7 @@ mod tests {
             cut: 0,
         };
         Run {
+            trace: None,
             records: Records::default(),
             end,
             stdout: Output::default(),

@@ -20,6 +20,24 @@ pub struct Program {
     pub environment: Vec<(OsString, OsString)>,
     /// Standard input's contents.
     pub stdin: Vec<u8>,
+    /// What was chosen for it beside what a user can give on a command line.
+    pub chosen: Chosen,
+}
+
+/// Input that an exploration chose.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Chosen {
+    /// Environment variables that were set or, without a value, removed; `environment` has them already.
+    pub variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    /// Values of random numbers, time and marked buffers, as in the plan.
+    pub values: Vec<(u32, Vec<Option<u8>>)>,
+}
+
+impl Chosen {
+    /// Whether nothing was chosen.
+    pub fn is_empty(&self) -> bool {
+        self.variables.is_empty() && self.values.is_empty()
+    }
 }
 
 /// Why a program cannot be hunted in.
@@ -65,6 +83,7 @@ impl Program {
             directory,
             environment,
             stdin: Vec::new(),
+            chosen: Chosen::default(),
         })
     }
 

@@ -11,8 +11,9 @@ use crate::program::Program;
 use crate::records::Records;
 use crate::scratch::{RunDirectory, Scratch};
 use deadheat_wire::channel::MAGIC;
-use deadheat_wire::plan::{PLAN_VARIABLE, Plan, RECORD_VARIABLE};
+use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
 use deadheat_wire::record::Notice;
+use deadheat_wire::trace as trace_layout;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
@@ -107,6 +108,8 @@ pub struct Run {
     pub stderr: Output,
     /// Wall-clock time.
     pub elapsed: Duration,
+    /// The symbolic trace, if the plan asked for one.
+    pub trace: Option<Vec<u8>>,
 }
 
 /// How a process ended, as its parent saw it.
@@ -163,6 +166,22 @@ impl Stage {
         })
     }
 
+    /// A stage for the same program with another input, kept apart in the same way.
+    pub fn with(&self, program: Program) -> Result<Stage, StageError> {
+        let scratch = Scratch::new().map_err(StageError::Scratch)?;
+        let stdin = scratch.file("stdin");
+        std::fs::write(&stdin, &program.stdin).map_err(StageError::Scratch)?;
+        Ok(Stage {
+            program,
+            isolation: self.isolation.clone(),
+            options: self.options.clone(),
+            limit_ms: AtomicU64::new(self.limit_ms.load(Ordering::Relaxed)),
+            runs: AtomicU64::new(0),
+            stdin,
+            scratch,
+        })
+    }
+
     /// Changes the wall-clock limit of the runs to come.
     pub fn set_limit(&self, limit: Duration) {
         self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
@@ -194,7 +213,7 @@ impl Stage {
 
     /// Runs the program under a plan, and demands that the runtime was in control.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
-        let run = self.start(Some(plan))?;
+        let run = self.start(Some(&self.given(plan)))?;
         // The runtime notes how a run ends; where it gives up before it can, its exit status alone tells.
         let refused = match &run.records.ended {
             Some(ended) => ended.how == deadheat_wire::record::EndKind::Refused,
@@ -228,16 +247,30 @@ impl Stage {
         Ok(run)
     }
 
-    /// Runs the program by itself, without a plan.
+    /// Runs the program by itself, without a plan. A program for which random numbers or the time were chosen
+    /// cannot get them so: a run under `fifo` stands for it.
     pub fn run_natively(&self) -> Result<Run, RunError> {
-        self.start(None)
+        if self.program.chosen.values.is_empty() {
+            self.start(None)
+        } else {
+            self.start(Some(&self.given(&Plan::new(Mode::Schedule, Policy::Fifo))))
+        }
+    }
+
+    /// The plan with what was chosen for this program.
+    fn given(&self, plan: &Plan) -> Plan {
+        let mut plan = plan.clone();
+        if plan.values.is_empty() {
+            plan.values.clone_from(&self.program.chosen.values);
+        }
+        plan
     }
 
     /// Runs the program under a plan in gdb, on the terminal, on the real files. The runtime raises
     /// SIGTRAP where the plan says; going on from there does not deliver it.
     pub fn debug(&self, plan: &Plan) -> io::Result<ExitStatus> {
         let directory = self.scratch.run()?;
-        self.files(&directory, Some(plan))?;
+        self.files(&directory, Some(&self.given(plan)))?;
         let mut text = String::from("set confirm off\nset pagination off\n");
         for name in ["LINES", "COLUMNS"] {
             text += &format!("unset environment {name}\n");
@@ -301,8 +334,12 @@ impl Stage {
             Some(file) => Records::read(&file).map_err(RunError::Files)?,
             None => Records::default(),
         };
+        let trace = plan
+            .and_then(|p| p.symbolic.as_ref())
+            .and_then(|_| trace(&directory).ok());
         Ok(Run {
             records,
+            trace,
             end,
             stdout: stdout.finish(),
             stderr: stderr.finish(),
@@ -317,10 +354,17 @@ impl Stage {
             isolation::copy(&self.program.directory, &directory.join("work"))?;
         }
         let Some(plan) = plan else { return Ok(None) };
-        let plan = Plan {
+        let mut plan = Plan {
             stack_limit: unusual_stack(),
             ..plan.clone()
         };
+        if let Some(symbolic) = &mut plan.symbolic {
+            let path = directory.join("trace");
+            let file = File::options().write(true).create_new(true).open(&path)?;
+            file.set_len(trace_layout::FILE_SIZE as u64)?;
+            std::os::unix::fs::FileExt::write_all_at(&file, &trace_layout::MAGIC, 0)?;
+            symbolic.trace = path.to_string_lossy().into_owned();
+        }
         std::fs::write(directory.join("plan"), plan.encode())?;
         let record = File::options()
             .read(true)
@@ -409,6 +453,18 @@ fn unusual_stack() -> Option<u64> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     let limit = limit.unwrap_or(libc::RLIM_INFINITY);
     (limit > LARGE_STACK).then_some(limit)
+}
+
+/// The used part of a run's trace.
+fn trace(directory: &RunDirectory) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut file = File::open(directory.join("trace"))?;
+    let mut bytes = vec![0; trace_layout::NODES_AT];
+    file.read_exact(&mut bytes)?;
+    let count = trace_layout::Trace::new(&bytes).map_or(0, |t| t.word(trace_layout::NODE_COUNT_AT));
+    let rest = count.min(trace_layout::MOST_NODES) as usize * trace_layout::NODE_SIZE;
+    file.take(rest as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Until the process ends, but at most 25 ms.

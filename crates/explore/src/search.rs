@@ -2,8 +2,10 @@
 //!
 //! *Generational*: every branch on input of a new path beyond the point where it was turned becomes a
 //! wish for its other side; the most promising wish is solved next (P. Godefroid and others, NDSS 2008).
-//! Wishes for sides that no run has taken come first, then those whose side was asked for least; lengths
-//! of inputs come last. What bounds it: wishes per side of a branch, and turns per path.
+//! Wishes for sides that no run has taken come first, then sides that none has taken so late on its path,
+//! then those whose side was asked for least. Where a side that no run has taken is infeasible on its path,
+//! the branches in the unsatisfiable core are turned next: so a number grows digit by digit towards the one
+//! that is compared with. What bounds it: wishes per side and time, and per path.
 //!
 //! *Depth-first*: the deepest branch whose other side was not tried, as in the paper: every feasible path,
 //! each once. For programs with few paths, and where the tree itself is asked for.
@@ -33,7 +35,7 @@ pub enum Order {
 /// Bounds of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
-    /// Wishes for one side of one branch.
+    /// Wishes for one side of one branch, each time that a path comes to it.
     pub per_side: u32,
     /// Wishes that one path makes.
     pub per_path: u32,
@@ -68,13 +70,28 @@ struct Wish {
     prefix: u64,
 }
 
-/// How far a side was got to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// One way out of a branch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Side {
     /// The branch.
     pub site: u64,
     /// Its condition's value.
     pub taken: bool,
+}
+
+/// A side, at the so-manieth time that a path comes to the branch: the third digit of a number is not its
+/// first. Times beyond [`TIMES`] are told apart by their logarithm.
+type Turn = (Side, u32);
+
+/// Rank of wishes that stand in the way of a side that no run has taken; above all others but such sides.
+const PUT_FORWARD: u32 = 4;
+
+/// Times that are told apart.
+const TIMES: u32 = 16;
+
+fn turn(side: Side, times: u32) -> Turn {
+    let bucket = if times < TIMES { times } else { TIMES + times.ilog2() };
+    (side, bucket)
 }
 
 /// What a search came to so far.
@@ -112,15 +129,17 @@ pub struct Search {
     /// Prefixes that were run or asked for.
     known: FxHashSet<u64>,
     paths: FxHashSet<u64>,
-    asked: FxHashMap<Side, u32>,
+    asked: FxHashMap<Turn, u32>,
+    turns: FxHashSet<Turn>,
     sides: FxHashSet<Side>,
-    wanted: FxHashSet<Side>,
+    /// Wishes that wait, by the prefix that they lead to.
+    pending: FxHashMap<u64, Rc<Wish>>,
 }
 
 #[derive(Debug)]
 struct Queued {
     rank: (u32, i64, std::cmp::Reverse<u64>),
-    side: Side,
+    turn: Turn,
     fresh: bool,
     wish: Rc<Wish>,
 }
@@ -163,8 +182,9 @@ impl Search {
             known: FxHashSet::default(),
             paths: FxHashSet::default(),
             asked: FxHashMap::default(),
+            turns: FxHashSet::default(),
             sides: FxHashSet::default(),
-            wanted: FxHashSet::default(),
+            pending: FxHashMap::default(),
         }
     }
 
@@ -198,14 +218,19 @@ impl Search {
         let path = Rc::new(path);
         let mut prefixes = Vec::with_capacity(path.constraints.len() + 1);
         let mut hash = 0;
+        let mut times: FxHashMap<u64, u32> = FxHashMap::default();
         for c in &path.constraints {
             hash = longer(hash, c.condition.0, c.taken);
             prefixes.push(hash);
+            let side = Side {
+                site: c.site,
+                taken: c.taken,
+            };
+            let time = times.entry(c.site).or_default();
+            self.turns.insert(turn(side, *time));
+            *time += 1;
             if c.kind == Kind::Branch {
-                self.sides.insert(Side {
-                    site: c.site,
-                    taken: c.taken,
-                });
+                self.sides.insert(side);
             }
         }
         let mut from = 0;
@@ -232,8 +257,12 @@ impl Search {
         let mut prefix = Prefix::default();
         let mut before = 0;
         let mut made = 0;
+        let mut times: FxHashMap<u64, u32> = FxHashMap::default();
         for (n, c) in path.constraints.iter().enumerate() {
             let position = n as u32;
+            let seen = times.entry(c.site).or_default();
+            let time = *seen;
+            *seen += 1;
             let other = longer(before, c.condition.0, !c.taken);
             before = prefixes[n];
             if n >= from && c.kind.has_other_side() && self.known.insert(other) {
@@ -241,8 +270,9 @@ impl Search {
                     site: c.site,
                     taken: !c.taken,
                 };
-                let fresh = c.kind != Kind::Length && !self.sides.contains(&side);
-                let asked = self.asked.entry(side).or_default();
+                let turn = turn(side, time);
+                let fresh = !self.turns.contains(&turn);
+                let asked = self.asked.entry(turn).or_default();
                 let slice = prefix.slice(&self.store, c);
                 if self.order == Order::Generational && (made >= self.bounds.per_path || *asked >= self.bounds.per_side)
                     || slice.len() > LONGEST
@@ -251,11 +281,12 @@ impl Search {
                 } else {
                     *asked += 1;
                     made += 1;
-                    let class = match (self.wanted.contains(&side), fresh, c.kind) {
-                        (true, ..) => 4,
-                        (_, true, _) => 3,
-                        (.., Kind::Length) => 1,
-                        _ => 2,
+                    let class = match (c.kind, fresh) {
+                        (Kind::Length, true) => 2,
+                        (Kind::Length, false) => 0,
+                        (_, true) if !self.sides.contains(&side) => 4,
+                        (_, true) => 3,
+                        (_, false) => 1,
                     };
                     self.number += 1;
                     let rank = match self.order {
@@ -269,9 +300,10 @@ impl Search {
                         position,
                         prefix: other,
                     });
+                    self.pending.insert(other, wish.clone());
                     self.queue.push(Queued {
                         rank,
-                        side,
+                        turn,
                         fresh,
                         wish,
                     });
@@ -286,13 +318,16 @@ impl Search {
         while !stop() {
             let mut queued = self.queue.pop()?;
             // A side that was fresh when it was wished for may have been reached since.
-            if queued.fresh && self.order == Order::Generational && self.sides.contains(&queued.side) {
+            if queued.fresh && self.order == Order::Generational && self.turns.contains(&queued.turn) {
                 queued.fresh = false;
-                queued.rank.0 = 2;
+                queued.rank.0 = queued.rank.0.min(1);
                 self.queue.push(queued);
                 continue;
             }
-            let wish = queued.wish;
+            // A wish that was put forward stands in the queue twice.
+            let Some(wish) = self.pending.remove(&queued.wish.prefix) else {
+                continue;
+            };
             match self.prover.turn(&self.store, &wish.path, &wish.slice, wish.position) {
                 Turned::Input(changes) => {
                     return Some(Next {
@@ -301,15 +336,49 @@ impl Search {
                         wish,
                     });
                 }
-                Turned::Infeasible(_) => self.tally.infeasible += 1,
+                Turned::Infeasible(core) => {
+                    self.tally.infeasible += 1;
+                    if !self.sides.contains(&queued.turn.0) {
+                        self.put_forward(&wish, &core);
+                    }
+                }
                 Turned::Unknown => {}
             }
         }
         None
     }
 
-    /// Asks for these sides before all others: they lead to a suspicion that is not proven.
-    pub fn want(&mut self, sides: impl IntoIterator<Item = Side>) {
-        self.wanted.extend(sides);
+    /// A side that no run has taken is out of reach on this path: the branches that the core names stand in
+    /// the way, so their other sides come next.
+    fn put_forward(&mut self, wish: &Wish, core: &[u32]) {
+        const MOST: usize = 16;
+        if self.order == Order::DepthFirst {
+            return;
+        }
+        let in_the_way: FxHashSet<u32> = core
+            .iter()
+            .copied()
+            .filter(|p| *p != wish.position)
+            .take(MOST)
+            .collect();
+        let mut before = 0;
+        for (n, c) in wish.path.constraints[..wish.position as usize].iter().enumerate() {
+            let other = longer(before, c.condition.0, !c.taken);
+            before = longer(before, c.condition.0, c.taken);
+            let Some(waiting) = self.pending.get(&other).filter(|_| in_the_way.contains(&(n as u32))) else {
+                continue;
+            };
+            self.number += 1;
+            let side = Side {
+                site: c.site,
+                taken: !c.taken,
+            };
+            self.queue.push(Queued {
+                rank: (PUT_FORWARD, 0, std::cmp::Reverse(self.number)),
+                turn: (side, u32::MAX),
+                fresh: false,
+                wish: waiting.clone(),
+            });
+        }
     }
 }

@@ -93,6 +93,14 @@ impl Store {
         if a == b {
             return self.constant_of(matches!(test, Test::Eq | Test::Ule | Test::Sle).into(), 1);
         }
+        let ones = mask(u64::MAX, width);
+        match (test, self.constant(a), self.constant(b)) {
+            (Test::Ule, Some(0), _) => return self.constant_of(1, 1),
+            (Test::Ult, _, Some(0)) => return self.constant_of(0, 1),
+            (Test::Ule, _, Some(y)) if y == ones => return self.constant_of(1, 1),
+            (Test::Ult, Some(x), _) if x == ones => return self.constant_of(0, 1),
+            _ => {}
+        }
         if let (Test::Eq, Some(c)) = (test, self.constant(b)) {
             if width == 1 {
                 return if c == 1 { a } else { self.not(a) };

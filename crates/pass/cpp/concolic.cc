@@ -4,6 +4,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -53,10 +54,7 @@ extern "C" int dh_has_byval(LLVMValueRef call) {
   return 0;
 }
 
-// A definition that only shows the optimiser an inline function of a library becomes one of this module's
-// own, so that it is instrumented like the rest.
-extern "C" void dh_adopt_inline_bodies(LLVMModuleRef module) {
-  for (Function &F : *unwrap(module))
-    if (F.hasAvailableExternallyLinkage())
-      F.setLinkage(GlobalValue::LinkOnceODRLinkage);
+// Keeps a global that nothing but stores refer to.
+extern "C" void dh_keep_global(LLVMModuleRef module, LLVMValueRef global) {
+  appendToCompilerUsed(*unwrap(module), {cast<GlobalValue>(unwrap(global))});
 }

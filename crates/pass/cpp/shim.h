@@ -72,5 +72,5 @@ int dh_symbolic();
 void dh_allow_optimisation(LLVMModuleRef module);
 int dh_address_parts(LLVMValueRef gep, LLVMValueRef *variables, int64_t *scales, int64_t *constant, int most);
 int dh_has_byval(LLVMValueRef call);
-void dh_adopt_inline_bodies(LLVMModuleRef module);
+void dh_keep_global(LLVMModuleRef module, LLVMValueRef global);
 }

@@ -79,7 +79,7 @@ unsafe extern "C" {
     pub fn dh_element_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
     pub fn dh_byval_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
     pub fn dh_allow_optimisation(module: LLVMModuleRef);
-    pub fn dh_adopt_inline_bodies(module: LLVMModuleRef);
+    pub fn dh_keep_global(module: LLVMModuleRef, global: LLVMValueRef);
     pub fn dh_address_parts(
         gep: LLVMValueRef,
         variables: *mut LLVMValueRef,

@@ -68,6 +68,9 @@ pub struct Finding {
     /// What the bug does.
     #[schemars(schema_with = "schema::harm")]
     pub harm: Option<Harm>,
+    /// The input that shows it, where an exploration chose it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<ChosenInput>,
     /// Runs directed at it.
     pub tries: u32,
     /// Runs that showed it.
@@ -76,6 +79,15 @@ pub struct Finding {
     pub replay: Option<String>,
     /// Hash of kind and sites: the finding's name across builds and stores.
     pub fingerprint: String,
+}
+
+/// An input that an exploration chose.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ChosenInput {
+    /// Its name in the store, for `--input`.
+    pub id: String,
+    /// What differs from what the user gave, in words.
+    pub differences: Vec<String>,
 }
 
 /// One access of a finding.

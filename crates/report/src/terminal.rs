@@ -176,6 +176,10 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
     if let Some(story) = &f.story {
         out.push_str(&crate::story::text(story));
     }
+    if let Some(input) = &f.input {
+        let what = input.differences.join(", ");
+        writeln!(out, "  with input {}: {what}", input.id)?;
+    }
     evidence(out, f)?;
     match &f.replay {
         Some(token) if options.unstored => writeln!(out, "  again: deadheat replay {token} -- PROGRAM ARGS")?,

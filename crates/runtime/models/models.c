@@ -32,6 +32,7 @@ extern void dh_sym_opened(int fd, const char *path);
 extern int dh_sym_is_source(int fd);
 extern void dh_sym_streamed(int fd, off_t at, void *bytes, size_t got, size_t wanted);
 extern unsigned dh_sym_room(void);
+extern int dh_sym_most_arguments(void);
 extern unsigned dh_sym_variable(const char *name, int *set);
 extern void dh_sym_branches(void *start, void *stop);
 extern void dh_sym_copy(void *to, const void *from, size_t n);
@@ -81,9 +82,9 @@ char **dh_model_argv(int argc, char **argv)
 
 int dh_model_argc(int argc)
 {
-    if (!dh_sym_active() || argc < 1 || argc > 200) return argc;
+    int most = dh_sym_most_arguments();
+    if (!dh_sym_active() || argc < 1 || argc > most) return argc;
     u8 count = (u8)argc;
-    int most = argc + 4;
     dh_sym_mark(&count, 1, SOURCE(ARGUMENT_COUNT, 0), 0);
     dh_sym_assume(count >= 1);
     dh_sym_assume(count <= most);

@@ -57,8 +57,13 @@ pub struct Plan {
 pub struct Symbolic {
     /// Path of the trace file, which has its full size.
     pub trace: String,
-    /// Bytes by which an argument, a variable or a file may grow.
+    /// Bytes by which an argument or a variable may grow.
     pub room: u32,
+    /// Longest standard input and other files, in bytes. Not relative to the input's length, or the bound would be
+    /// another constraint for each input.
+    pub longest: u32,
+    /// Most arguments, the program's name counted.
+    pub most_arguments: u32,
     /// Files that are input, as the program names them.
     pub files: Vec<String>,
 }

@@ -124,7 +124,10 @@ fn hunt(
     seed: u64,
 ) -> Result<Vec<Difference>, String> {
     let told = |error: std::io::Error| format!("{}: {error}", scratch.display());
-    let directory = scratch.join(format!("seed{seed}"));
+    let directory = match stage {
+        Stage::Hunt => scratch.join(format!("seed{seed}")),
+        _ => scratch.join(format!("seed{seed}-{stage}")),
+    };
     fs::create_dir_all(&directory).map_err(told)?;
     let (report, input, log) = (
         directory.join("report.json"),
@@ -137,7 +140,7 @@ fn hunt(
     let status = Command::new(tool)
         // A backtrace costs a Rust program that panics more than all the rest.
         .env("RUST_BACKTRACE", "0")
-        .arg(stage.to_string())
+        .args(stage.command())
         .args([
             "--format",
             "json",

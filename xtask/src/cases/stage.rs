@@ -10,7 +10,7 @@ pub enum Stage {
     Hunt,
     /// `deadheat scan`.
     Scan,
-    /// `deadheat explore`.
+    /// `deadheat hunt --explore`.
     Explore,
     /// `deadheat hunt --inputs`, through the selection.
     Select,
@@ -26,7 +26,17 @@ impl Stage {
 
     /// Whether the tool has this stage.
     pub fn exists(self) -> bool {
-        self == Stage::Hunt
+        matches!(self, Stage::Hunt | Stage::Explore)
+    }
+
+    /// The command of the tool.
+    pub fn command(self) -> &'static [&'static str] {
+        match self {
+            Stage::Hunt => &["hunt"],
+            Stage::Scan => &["scan"],
+            Stage::Explore => &["hunt", "--explore"],
+            Stage::Select => &["select"],
+        }
     }
 }
 

@@ -32,6 +32,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         ended_at: None,
         story: None,
         harm: None,
+        input: None,
         tries: 1,
         hits: 1,
         replay: None,

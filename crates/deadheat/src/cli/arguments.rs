@@ -46,6 +46,20 @@ Examples:
   deadheat detect -- ./bank 100               what one run makes suspicious
   deadheat detect --seed 7 --stdin input.txt -- ./app";
 
+const EXPLORE_EXAMPLES: &str = "\
+Examples:
+
+  deadheat explore -- ./server-test 8         inputs like this one, and others
+  deadheat explore --budget 5m -- ./parser < sample.txt
+  deadheat hunt --explore -- ./bank 100       and prove what they show
+  deadheat hunt --input i1a2b3c4d -- ./bank   hunt with an input that was found
+
+The program's arguments, standard input, environment, random numbers and time
+are input. It is compiled again from the bitcode that it holds, with the
+computation of expressions added, and run under one deterministic schedule; a
+solver finds the input that takes a branch the other way. Bad ends that an
+input causes (crashes, failed assertions, hangs) are findings of their own.";
+
 const CONFIRM_EXAMPLES: &str = "\
 Examples:
 
@@ -134,6 +148,9 @@ pub enum Command {
     /// Detect, confirm, report: the main job
     #[command(after_help = HUNT_EXAMPLES)]
     Hunt(Hunt),
+    /// Find further inputs by symbolic execution, detect on each
+    #[command(after_help = EXPLORE_EXAMPLES)]
+    Explore(Explore),
     /// Predict racing statements from one run, prove nothing
     #[command(after_help = DETECT_EXAMPLES)]
     Detect(Detect),
@@ -196,6 +213,11 @@ pub struct Hunt {
     /// Most time, for example 30s or 5m
     #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
     pub budget: Duration,
+    /// Find further inputs by symbolic execution, and hunt with those that bring something
+    #[arg(long)]
+    pub explore: bool,
+    #[command(flatten)]
+    pub search: Searching,
     #[command(flatten)]
     pub runs: Runs,
     #[command(flatten)]
@@ -203,6 +225,49 @@ pub struct Hunt {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// Arguments of `explore`.
+#[derive(Debug, Args)]
+pub struct Explore {
+    /// Most time, for example 30s or 5m
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    pub budget: Duration,
+    #[command(flatten)]
+    pub search: Searching,
+    #[command(flatten)]
+    pub runs: Runs,
+    #[command(flatten)]
+    pub output: Output,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+/// How inputs are searched for.
+#[derive(Debug, Args)]
+pub struct Searching {
+    /// generational (by promise) or depth-first (every path, each once)
+    #[arg(long, value_name = "ORDER", default_value = "generational", value_parser = order)]
+    pub search: deadheat_campaign::explore::Order,
+    /// Most inputs
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub inputs: Option<u64>,
+    /// Turns towards one side of one branch, at most
+    #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
+    pub per_side: u32,
+    /// Bytes by which an argument, a variable or standard input may grow
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(..4096))]
+    pub room: u32,
+}
+
+fn order(name: &str) -> Result<deadheat_campaign::explore::Order, String> {
+    use deadheat_campaign::explore::Order;
+    match name {
+        "generational" => Ok(Order::Generational),
+        "depth-first" => Ok(Order::DepthFirst),
+        _ => Err("generational or depth-first".into()),
+    }
 }
 
 /// Arguments of `detect`.
@@ -326,6 +391,9 @@ pub struct Runs {
     /// File for the program's standard input; deadheat's own if not given
     #[arg(long, value_name = "FILE")]
     pub stdin: Option<PathBuf>,
+    /// An input that an exploration stored, such as i1a2b3c4d, in the place of the given one
+    #[arg(long, value_name = "ID")]
+    pub input: Option<String>,
     /// Directory of the store; .deadheat beside the program if not given
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,

@@ -121,6 +121,7 @@ fn isolation() -> Result<String, String> {
         directory,
         environment: vec![],
         stdin: vec![],
+        chosen: Default::default(),
     };
     let stage = Stage::new(program, StageOptions::default()).map_err(|e| e.to_string())?;
     match (&stage.isolation, stage.isolation.limits()) {

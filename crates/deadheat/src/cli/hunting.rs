@@ -1,13 +1,15 @@
 //! `hunt`, `detect` and `confirm`.
 
 use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
-use super::{failed, misused, output, stdin};
+use super::{exploring, failed, misused, output, stdin};
 use clap::CommandFactory;
 use deadheat_campaign::confirm::Program;
 use deadheat_campaign::hunt::Hunt as Hunted;
-use deadheat_campaign::{Extent, Options};
+use deadheat_campaign::store::DIRECTORY;
+use deadheat_campaign::{Extent, Options, Store};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use std::ffi::OsString;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -15,6 +17,9 @@ use std::time::Duration;
 
 /// `deadheat hunt`.
 pub fn hunt(hunt: Hunt) -> ExitCode {
+    if hunt.explore {
+        return exploring::go(hunt.budget, true, &hunt.search, &hunt.runs, &hunt.output, hunt.program);
+    }
     go(Extent::Hunt, Some(hunt.budget), hunt.runs, &hunt.output, hunt.program)
 }
 
@@ -92,7 +97,7 @@ fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, pro
 }
 
 /// Why a hunt did not begin.
-enum Refusal {
+pub enum Refusal {
     /// The command was used wrongly.
     Usage(String),
     /// It could not be done.
@@ -118,6 +123,18 @@ fn started(
     output: &Output,
     program: Vec<OsString>,
 ) -> Result<Hunted, Refusal> {
+    let (program, options) = prepare(extent, budget, runs, output, program)?;
+    deadheat_campaign::hunt::hunt(program, &options).map_err(|e| Refusal::Failed(e.to_string()))
+}
+
+/// The program as it is to be run, and how.
+pub fn prepare(
+    extent: Extent,
+    budget: Option<Duration>,
+    runs: &Runs,
+    output: &Output,
+    program: Vec<OsString>,
+) -> Result<(Program, Options), Refusal> {
     if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
         return Err(Refusal::Usage(
             "a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N".into(),
@@ -128,7 +145,10 @@ fn started(
         return Err(Refusal::Usage("name the program to run".into()));
     };
     let mut program = Program::find(name, arguments.to_vec()).map_err(|e| failed(&e))?;
-    program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?;
+    match &runs.input {
+        Some(id) => program = stored(&program, runs.store.as_deref(), id).map_err(Refusal::Failed)?,
+        None => program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?,
+    }
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options {
         extent,
@@ -144,5 +164,22 @@ fn started(
         store: runs.store.clone(),
         interrupted: interrupts(),
     };
-    deadheat_campaign::hunt::hunt(program, &options).map_err(|e| failed(&e))
+    Ok((program, options))
+}
+
+/// The store of a program.
+pub fn store_of(program: &Program, named: Option<&Path>) -> PathBuf {
+    let beside = || program.file.parent().unwrap_or(&program.directory).join(DIRECTORY);
+    named.map_or_else(beside, Path::to_path_buf)
+}
+
+/// The program with an input that an exploration stored.
+fn stored(program: &Program, store: Option<&Path>, id: &str) -> Result<Program, String> {
+    let directory = store_of(program, store);
+    let store = Store::read(&directory).map_err(|e| e.to_string())?;
+    let all = store.inputs().map_err(|e| e.to_string())?;
+    let mut of_program = all.iter().filter(|i| i.program().file == program.file);
+    let found = of_program.find(|i| i.id() == id.to_lowercase());
+    let input = found.ok_or_else(|| format!("there is no input {id} of {} in this store", program.file.display()))?;
+    Ok(input.program())
 }

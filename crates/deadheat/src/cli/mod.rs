@@ -7,6 +7,7 @@ pub mod cargo;
 mod doctor;
 mod duration;
 mod each_test;
+mod exploring;
 mod hunting;
 mod output;
 mod replay;
@@ -30,6 +31,7 @@ pub fn main() -> ExitCode {
     }
     match Deadheat::parse_from(arguments).command {
         Command::Hunt(hunt) => hunting::hunt(hunt),
+        Command::Explore(explore) => exploring::explore(explore),
         Command::Detect(detect) => hunting::detect(detect),
         Command::Confirm(confirm) => hunting::confirm(confirm),
         Command::Replay(replay) => replay::replay(replay),

@@ -10,6 +10,7 @@
 mod build;
 mod build_summary;
 pub mod command_line;
+pub mod flavour;
 mod gcc_only;
 pub mod installation;
 mod invoke;

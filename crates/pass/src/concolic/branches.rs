@@ -6,6 +6,7 @@
 use super::Concolic;
 use crate::debug_location;
 use crate::ir::{self, Ir, Value, c_string, llvm};
+use crate::shim;
 use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
 use std::collections::HashMap;
@@ -82,6 +83,7 @@ impl Branches {
             LLVMSetLinkage(global, LLVMLinkage::LLVMPrivateLinkage);
             LLVMSetSection(global, c_string("dh_branches").as_ptr());
             LLVMSetAlignment(global, 8);
+            shim::dh_keep_global(ir.module, global);
             global
         })
     }

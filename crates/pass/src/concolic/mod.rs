@@ -46,7 +46,12 @@ pub unsafe extern "C" fn dh_concolic(module: LLVMModuleRef) {
         .into_iter()
         .filter(|f| llvm!(LLVMIsDeclaration(*f)) == 0 && !is_model_of_available_body(*f))
         .collect();
-    llvm!(shim::dh_adopt_inline_bodies(module));
+    for function in &functions {
+        // A definition that only shows the optimiser an inline function of a library becomes this module's own.
+        if llvm!(LLVMGetLinkage(*function)) == LLVMLinkage::LLVMAvailableExternallyLinkage {
+            llvm!(LLVMSetLinkage(*function, LLVMLinkage::LLVMLinkOnceODRLinkage));
+        }
+    }
     let mut branches = branches::Branches::new(&ir);
     let slots = slots::Slots::new(&ir);
     for function in functions {

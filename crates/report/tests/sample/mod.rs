@@ -56,6 +56,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         ended_at: None,
         story: None,
         harm: None,
+        input: None,
         tries: 20,
         hits: 0,
         replay: None,

@@ -376,7 +376,10 @@ unsafe extern "C" fn dh_sym_va_start(list: *const u64, numbers: *const u32) {
                 n => overflow + 8 * (n - beyond),
             };
             if number == 0 {
-                memory::clear(at, 8);
+                // The save area is the callee's own; beyond the arguments on the stack lie the caller's variables.
+                if n < REGISTERS {
+                    memory::clear(at, 8);
+                }
                 continue;
             }
             let width = u32::from(node(number).width);

@@ -53,6 +53,11 @@ pub fn finish() {
     }
 }
 
+/// What the plan says of a symbolic run.
+fn symbolic() -> Option<&'static deadheat_wire::plan::Symbolic> {
+    crate::start::plan()?.symbolic.as_ref()
+}
+
 /// The next `len` bytes of a source: their first offset.
 fn advance(source: u32, len: u32) -> u32 {
     let used = &mut SOURCES.get().used;
@@ -296,12 +301,10 @@ fn length(fd: c_int, source: u32, end: u32, ended: bool) {
     let whole = word(own, 0, &size.to_le_bytes());
     if !SOURCES.get().bounded.contains(&own) {
         SOURCES.get().bounded.push(own);
-        let room = crate::start::plan()
-            .and_then(|p| p.symbolic.as_ref())
-            .map_or(0, |s| s.room);
-        let most = constant((size + room).into(), 32);
-        let bounded = apply(op::ULE, 1, (whole, most, 0), 1);
-        constrain(own.into(), bounded, true, constraint::ASSUMED);
+        let longest = symbolic().map_or(0, |s| s.longest);
+        let within = size <= longest;
+        let bounded = apply(op::ULE, 1, (whole, constant(longest.into(), 32), 0), within.into());
+        constrain(own.into(), bounded, within, constraint::ASSUMED);
     }
     // The site tells the two questions apart, not the places where they are asked.
     let (code, holds) = if ended {
@@ -325,6 +328,12 @@ extern "C" fn dh_sym_room() -> u32 {
     crate::start::plan()
         .and_then(|p| p.symbolic.as_ref())
         .map_or(0, |s| s.room)
+}
+
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_most_arguments() -> c_int {
+    let most = symbolic().map_or(0, |s| s.most_arguments);
+    most.min(u8::MAX.into()) as c_int
 }
 
 #[unsafe(no_mangle)]
@@ -399,7 +408,7 @@ fn assume(function: usize, holds: c_int) {
     let number = nodes::valid(argument(function, 0), holds as u32 as u64, 32);
     let zero = constant(0, 32);
     let condition = apply(op::NE, 1, (number, zero, 0), (holds != 0).into());
-    constrain(function as u64, condition, holds != 0, constraint::ASSUMED);
+    constrain(0, condition, holds != 0, constraint::ASSUMED);
 }
 
 /// The program's own inputs: bytes that the tool may choose.

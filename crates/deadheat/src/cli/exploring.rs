@@ -1,0 +1,72 @@
+//! `explore`, and `hunt --explore`.
+
+use super::arguments::{Explore, Output, Runs, Searching};
+use super::hunting::{Refusal, prepare, store_of};
+use super::{failed, misused, output};
+use crate::driver::flavour;
+use deadheat_campaign::Extent;
+use deadheat_campaign::explore::{Bounds, Exploration, explore as run};
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::time::Duration;
+
+/// `deadheat explore`.
+pub fn explore(explore: Explore) -> ExitCode {
+    let output = Output {
+        suspected: true,
+        ..explore.output
+    };
+    go(
+        explore.budget,
+        false,
+        &explore.search,
+        &explore.runs,
+        &output,
+        explore.program,
+    )
+}
+
+/// Explores; `confirm` says whether to prove what the inputs make suspicious.
+pub fn go(
+    budget: Duration,
+    confirm: bool,
+    search: &Searching,
+    runs: &Runs,
+    output: &Output,
+    program: Vec<OsString>,
+) -> ExitCode {
+    let (program, options) = match prepare(Extent::Hunt, Some(budget), runs, output, program) {
+        Ok(ready) => ready,
+        Err(Refusal::Usage(text)) => return misused(&text),
+        Err(Refusal::Failed(text)) => return failed(&text),
+    };
+    if let Err(error) = program.check() {
+        return failed(&error);
+    }
+    let store = store_of(&program, options.store.as_deref());
+    let flavour = match flavour::symbolic(&program.file, &store, options.jobs) {
+        Ok(flavour) => flavour,
+        Err(error) => return failed(&error),
+    };
+    let how = Exploration {
+        order: search.search,
+        bounds: Bounds {
+            per_side: search.per_side,
+            ..Bounds::default()
+        },
+        inputs: search.inputs,
+        room: search.room,
+        confirm,
+        ..Exploration::new(flavour)
+    };
+    match run(program, &options, &how) {
+        Ok(hunt) => output::finish(
+            &hunt.report,
+            output,
+            hunt.store.as_deref(),
+            hunt.interrupted,
+            hunt.trouble.as_deref(),
+        ),
+        Err(error) => failed(&error),
+    }
+}
