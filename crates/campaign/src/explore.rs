@@ -9,6 +9,7 @@
 //! there is no clock in it.
 
 use crate::bad_end;
+use crate::coverage::Coverage;
 use crate::describe::Names;
 use crate::explored_input::{changed, told};
 use crate::hunt::{Extent, Hunt, HuntError, Options, hunt};
@@ -91,6 +92,8 @@ struct Explorer<'a> {
     inputs: Vec<Explored>,
     /// Pairs of statements that some input made suspicious.
     suspected: BTreeSet<String>,
+    /// Inputs that took a branch side that none before had taken: they are stored.
+    kept: Vec<usize>,
     /// Inputs with new suspicions.
     hunted: Vec<usize>,
     /// Bad ends, each kind once, with its input.
@@ -105,8 +108,8 @@ struct Explorer<'a> {
     notices: Vec<String>,
 }
 
-/// Explores a program's inputs, beginning with the given one.
-pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result<Hunt, HuntError> {
+/// Explores a program's inputs, beginning with the given one; the coverage is that of all of them.
+pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result<(Hunt, Coverage), HuntError> {
     let begun = Instant::now();
     program.check()?;
     let budget = options.budget.filter(|_| options.runs.is_none());
@@ -140,6 +143,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         search: Search::new(prover, how.order, how.bounds),
         inputs: Vec::new(),
         suspected: BTreeSet::new(),
+        kept: Vec::new(),
         hunted: Vec::new(),
         bad: Vec::new(),
         hits: Vec::new(),
@@ -151,7 +155,8 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     };
     explorer.run(program.clone(), None)?;
     explorer.go();
-    explorer.report(&program)
+    let coverage = Coverage::of(&how.flavour, &explorer.hits);
+    Ok((explorer.report(&program)?, coverage))
 }
 
 impl Explorer<'_> {
@@ -217,6 +222,9 @@ impl Explorer<'_> {
             ..Path::default()
         };
         let new = self.search.add(number as u32, path, made_for.as_ref());
+        if covers && number > 0 {
+            self.kept.push(number);
+        }
         self.inputs.push(Explored { program, path: kept });
         if new || covers {
             self.detect(number)?;
@@ -294,6 +302,7 @@ impl Explorer<'_> {
                 hash,
                 meeting: None,
                 other: None,
+                story: None,
             };
             let bad = BadRun {
                 outcome: ending.outcome.clone(),
@@ -329,11 +338,31 @@ impl Explorer<'_> {
         found
     }
 
+    /// Stores the inputs that cover something; the given one last, since the latest is what `report` is about.
+    fn keep(&mut self, store: &Store, given: &Program) -> Result<(), HuntError> {
+        let mut inputs = Vec::new();
+        for number in std::mem::take(&mut self.kept) {
+            inputs.push(Input::of(&self.inputs[number].program, self.options.setup.clone())?);
+        }
+        inputs.push(Input::of(given, self.options.setup.clone())?);
+        store.together(|| inputs.iter().try_for_each(|input| store.save_input(input)))?;
+        if inputs.len() > 1 {
+            let told = format!(
+                "{} inputs that took new branch sides are stored: {}",
+                inputs.len() - 1,
+                ids(&inputs[..inputs.len() - 1])
+            );
+            self.notices.push(told);
+        }
+        Ok(())
+    }
+
     fn report(mut self, given: &Program) -> Result<Hunt, HuntError> {
         let beside = || given.file.parent().unwrap_or(&given.directory).join(store::DIRECTORY);
         let directory = self.options.store.clone().unwrap_or_else(beside);
         let store = Store::open(&directory)?;
         let mut findings = self.bad_findings(&store, given);
+        self.keep(&store, given)?;
         let mut trouble = None;
         let mut stats = Stats::default();
         let hunted = std::mem::take(&mut self.hunted);
@@ -457,6 +486,16 @@ impl Explorer<'_> {
         count(self.failures, "inputs could not be run");
         told
     }
+}
+
+/// Names of inputs, cut.
+fn ids(inputs: &[Input]) -> String {
+    const MOST: usize = 12;
+    let mut names: Vec<String> = inputs.iter().take(MOST).map(Input::id).collect();
+    if inputs.len() > MOST {
+        names.push("…".into());
+    }
+    names.join(" ")
 }
 
 /// Whether two bad runs ended at the same place.

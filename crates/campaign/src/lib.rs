@@ -8,7 +8,7 @@
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`exploration`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
-//! - [`mod@explore`], [`explored_input`]: inputs by symbolic execution, detection on each, bad ends by input;
+//! - [`mod@explore`], [`explored_input`], [`coverage`]: inputs by symbolic execution, detection on each;
 //! - [`describe`], [`bad_end`], [`story`]: findings in the words of the report;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
 //!
@@ -20,6 +20,7 @@ pub mod bad_end;
 pub mod candidate;
 pub mod cause;
 pub mod confirmation;
+pub mod coverage;
 pub mod describe;
 pub mod exploration;
 pub mod explore;

@@ -207,6 +207,7 @@ impl WaitingCycle {
             ended_at: None,
             story: None,
             harm: None,
+            input: None,
             tries: case.tries,
             hits: case.hits,
             replay: None,

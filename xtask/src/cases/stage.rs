@@ -34,7 +34,8 @@ impl Stage {
         match self {
             Stage::Hunt => &["hunt"],
             Stage::Scan => &["scan"],
-            Stage::Explore => &["hunt", "--explore"],
+            // So many find what the cases hide; a parser without end would take the whole budget.
+            Stage::Explore => &["hunt", "--explore", "--inputs", "300"],
             Stage::Select => &["select"],
         }
     }

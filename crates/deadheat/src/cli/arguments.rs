@@ -256,6 +256,12 @@ pub struct Searching {
     /// Turns towards one side of one branch, at most
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     pub per_side: u32,
+    /// Print which branches of each source file went which way
+    #[arg(long)]
+    pub coverage: bool,
+    /// Write branch coverage in lcov's format
+    #[arg(long, value_name = "FILE")]
+    pub lcov: Option<PathBuf>,
     /// Bytes by which an argument, a variable or standard input may grow
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(..4096))]
     pub room: u32,

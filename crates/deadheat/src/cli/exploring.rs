@@ -60,13 +60,23 @@ pub fn go(
         ..Exploration::new(flavour)
     };
     match run(program, &options, &how) {
-        Ok(hunt) => output::finish(
-            &hunt.report,
-            output,
-            hunt.store.as_deref(),
-            hunt.interrupted,
-            hunt.trouble.as_deref(),
-        ),
+        Ok((hunt, coverage)) => {
+            if search.coverage {
+                anstream::eprint!("{}", coverage.table());
+            }
+            if let Some(path) = &search.lcov
+                && let Err(error) = std::fs::write(path, coverage.lcov())
+            {
+                return failed(&format!("{}: {error}", path.display()));
+            }
+            output::finish(
+                &hunt.report,
+                output,
+                hunt.store.as_deref(),
+                hunt.interrupted,
+                hunt.trouble.as_deref(),
+            )
+        }
         Err(error) => failed(&error),
     }
 }

@@ -1,0 +1,84 @@
+//! Explorations: every path, findings with their inputs, stored inputs used again, coverage.
+
+mod programs;
+
+use programs::Place;
+
+/// The shape of the example in Ibing's paper: two independent choices by `rand`, in a good function and a bad one.
+const TWO_CHOICES: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
+    volatile int n; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+    static void *bad(void *a) { n = n + 1; return a; }\n\
+    static void *good(void *a) { pthread_mutex_lock(&m); n = n + 1; pthread_mutex_unlock(&m); return a; }\n\
+    static void two(void *(*f)(void *)) { pthread_t t, u; pthread_create(&t, 0, f, 0); pthread_create(&u, 0, f, 0);\n\
+    pthread_join(t, 0); pthread_join(u, 0); }\n\
+    int main(void) { if (rand() % 2) two(good); else two(good); n = 0;\n\
+    if (rand() % 2) two(bad); else two(good); return 0; }\n";
+
+const CRASH: &str = "#include <stdlib.h>\n\
+    int main(int argc, char **argv) { if (argc > 1 && atoi(argv[1]) == 4321) abort(); return 0; }\n";
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+#[test]
+fn the_papers_example_has_four_paths() {
+    let place = Place::new("paths");
+    place.build("choices", TWO_CHOICES);
+    for order in ["generational", "depth-first"] {
+        let (status, told) = place.run(&[
+            "hunt",
+            "--explore",
+            "--search",
+            order,
+            "--runs",
+            "4",
+            "--format",
+            "json",
+            "--",
+            "./choices",
+        ]);
+        assert_eq!(status, 1, "{told}");
+        let report = json(&told);
+        let real = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|f| f["verdict"] != "suspected");
+        assert_eq!(real.count(), 1, "{told}");
+        let notes = report["notices"].to_string();
+        assert!(notes.contains("explored 4 inputs on 4 paths"), "{notes}");
+        assert!(!notes.contains("left the path"), "{notes}");
+    }
+}
+
+#[test]
+fn an_input_that_crashes_is_a_finding_and_runs_again() {
+    let place = Place::new("crash");
+    place.build("crash", CRASH);
+    let lcov = place.join("cover.info");
+    let lcov = lcov.to_str().unwrap();
+    let (status, told) = place.run(&[
+        "explore", "--runs", "1", "--lcov", lcov, "--format", "json", "--", "./crash", "5",
+    ]);
+    assert_eq!(status, 1, "{told}");
+    let report = json(&told);
+    let finding = &report["findings"][0];
+    assert_eq!(
+        (finding["kind"].as_str(), finding["verdict"].as_str()),
+        (Some("crash"), Some("harmful")),
+        "{told}"
+    );
+    assert_eq!(finding["input"]["differences"][0], "arguments \"4321\"", "{told}");
+    let id = finding["id"].as_str().unwrap();
+    let (status, told) = place.run(&["replay", id]);
+    assert_eq!(status, 0, "{told}");
+    let input = finding["input"]["id"].as_str().unwrap();
+    let (_, told) = place.run(&["detect", "--input", input, "--", "./crash"]);
+    assert!(told.contains("end badly"), "{told}");
+    let (status, told) = place.run(&["detect", "--input", "i00000000", "--", "./crash"]);
+    assert!(status == 3 && told.contains("there is no input"), "{told}");
+    let cover = std::fs::read_to_string(lcov).unwrap();
+    // Both sides of both conditions of line 2.
+    assert!(cover.contains("SF:") && cover.contains("BRF:4\nBRH:4"), "{cover}");
+}
