@@ -69,6 +69,9 @@ impl Exploration {
 const SHARE: u32 = 2;
 /// A run of the flavour may take this long.
 const LIMIT: Duration = Duration::from_secs(10);
+/// The usual bound of a hang is many seconds of looping; so many times less to call it one, and to suspect it.
+const HANG: u64 = 4;
+const SUSPECTED_HANG: u64 = 40;
 /// Arguments that may be added.
 const MORE_ARGUMENTS: u32 = 4;
 /// Inputs that are hunted with; what is beyond is counted.
@@ -253,7 +256,8 @@ impl Explorer<'_> {
         let stage = self.plain.with(program).map_err(|e| RunError::Refused(e.to_string()))?;
         let mut phase = PhaseOne::default();
         let rules = Rules::new(self.options.seed);
-        let looked = phase.look(&stage, self.options.seed, self.options.switch, rules.plan.hang_yields);
+        let yields = rules.plan.hang_yields / SUSPECTED_HANG;
+        let looked = phase.look(&stage, self.options.seed, self.options.switch, yields);
         self.runs += stage.runs();
         looked?;
         let mut new = false;
@@ -285,6 +289,9 @@ impl Explorer<'_> {
                 self.plain.with(program.clone()),
                 Input::of(program, self.options.setup.clone()),
             ) else {
+                continue;
+            };
+            let Some(ending) = self.patient(&stage, ending) else {
                 continue;
             };
             let Ok(again) = stage.run(&ending.plan) else { continue };
@@ -336,6 +343,21 @@ impl Explorer<'_> {
             found.push(finding);
         }
         found
+    }
+
+    /// A hang once more, with a bound that a long computation does not reach; other ends as they are.
+    fn patient(&mut self, stage: &Stage, ending: Ending) -> Option<Ending> {
+        if ending.outcome != Outcome::Hang {
+            return Some(ending);
+        }
+        let plan = Plan {
+            hang_yields: Rules::new(self.options.seed).plan.hang_yields / HANG,
+            ..ending.plan
+        };
+        let run = stage.run(&plan).ok()?;
+        self.runs += 1;
+        let outcome = Outcome::of(&run);
+        (outcome == Outcome::Hang).then_some(Ending { plan, run, outcome })
     }
 
     /// Stores the inputs that cover something; the given one last, since the latest is what `report` is about.
