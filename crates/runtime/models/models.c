@@ -846,7 +846,8 @@ int dh_model_pthread_join(pthread_t id, void **result)
     for (struct dh_thread **at = &dh_threads; *at; at = &(*at)->next) {
         struct dh_thread *t = *at;
         if (t->id != id) continue;
-        if (result && t->ended && t->result == value) *result = t->result;
+        // Not compared with what the library says: that would tie the result to its value of this run.
+        if (result && t->ended) *result = t->result;
         *at = t->next;
         free(t);
         break;
