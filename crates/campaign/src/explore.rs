@@ -284,7 +284,7 @@ impl Explorer<'_> {
     fn bad_findings(&mut self, store: &Store, given: &Program) -> Vec<Finding> {
         let mut found = Vec::new();
         for (number, ending, phase) in std::mem::take(&mut self.bad) {
-            let program = &self.inputs[number].program;
+            let program = &self.inputs[number].program.clone();
             let (Ok(stage), Ok(input)) = (
                 self.plain.with(program.clone()),
                 Input::of(program, self.options.setup.clone()),
