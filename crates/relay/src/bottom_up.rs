@@ -1,0 +1,199 @@
+//! Summaries of all functions, callees before callers: the strongly connected components of the call graph in the order
+//! in which they depend on each other, those that do not depend on each other in parallel.
+//!
+//! The functions of a component are gone through until their summaries no longer change, at most [`ROUNDS`] times; what
+//! had not settled by then is counted. Results do not depend on the number of threads.
+
+use crate::execution::{Entry, Execution, Summaries};
+use crate::subject::Subject;
+use crate::summary::Summary;
+use deadheat_ir::{Callee, Constant, FunctionId, Operation, Value};
+use rayon::prelude::*;
+
+/// Times that a component is gone through at most.
+const ROUNDS: usize = 4;
+
+/// The summaries of a program.
+#[derive(Clone, Debug, Default)]
+pub struct BottomUp {
+    summaries: Vec<Option<Summary>>,
+    /// Functions in recursion whose summaries had not settled.
+    pub unsettled: usize,
+}
+
+impl Summaries for BottomUp {
+    fn summary(&self, function: FunctionId) -> Option<&Summary> {
+        self.summaries.get(function.index())?.as_ref()
+    }
+}
+
+impl BottomUp {
+    /// Summarises all functions.
+    pub fn run(subject: &Subject<'_>) -> BottomUp {
+        let graph = call_graph(subject);
+        let mut all = BottomUp {
+            summaries: vec![None; graph.len()],
+            unsettled: 0,
+        };
+        for level in levels(&graph) {
+            let done: Vec<(Vec<(usize, Summary)>, bool)> =
+                level.into_par_iter().map(|component| all.component(subject, &graph, &component)).collect();
+            for (summaries, settled) in done {
+                all.unsettled += if settled { 0 } else { summaries.len() };
+                for (function, summary) in summaries {
+                    all.summaries[function] = Some(summary);
+                }
+            }
+        }
+        all
+    }
+
+    /// Summarises the functions of one component.
+    fn component(&self, subject: &Subject<'_>, graph: &[Vec<usize>], component: &[usize]) -> (Vec<(usize, Summary)>, bool) {
+        let entry = Entry::relative();
+        let mut known = Within { rest: self, component, own: vec![None; component.len()] };
+        let recursive = component.len() > 1 || component.iter().any(|f| graph[*f].contains(f));
+        let mut settled = false;
+        for _ in 0..if recursive { ROUNDS } else { 1 } {
+            settled = true;
+            for (at, function) in component.iter().enumerate() {
+                let id = FunctionId::new(*function as u32);
+                let summary = Summary::of(Execution::run(subject, &known, id, &entry));
+                if known.own[at].as_ref() != Some(&summary) {
+                    known.own[at] = Some(summary);
+                    settled = !recursive;
+                }
+            }
+            if settled {
+                break;
+            }
+        }
+        let own = known.own.into_iter();
+        let summaries = component.iter().zip(own).filter_map(|(f, s)| Some((*f, s?))).collect();
+        (summaries, settled)
+    }
+}
+
+/// Summaries of a component in the making, and of all below it.
+struct Within<'a> {
+    rest: &'a BottomUp,
+    component: &'a [usize],
+    own: Vec<Option<Summary>>,
+}
+
+impl Summaries for Within<'_> {
+    fn summary(&self, function: FunctionId) -> Option<&Summary> {
+        match self.component.iter().position(|f| *f == function.index()) {
+            Some(at) => self.own[at].as_ref(),
+            None => self.rest.summary(function),
+        }
+    }
+}
+
+/// Which functions a function depends on: those that it calls, and those whose addresses it passes to a call (what a
+/// created thread does to threads of its own matters to its creator).
+pub fn call_graph(subject: &Subject<'_>) -> Vec<Vec<usize>> {
+    let module = subject.module;
+    let passed = |value: &Value| match module.constant(*value)? {
+        Constant::Address { symbol, offset: 0, .. } => module[*symbol].body(),
+        _ => None,
+    };
+    module
+        .functions()
+        .map(|(id, function)| {
+            let mut called = Vec::new();
+            for (at, instruction) in function.instructions.iter().enumerate() {
+                let Operation::Call { callee, arguments, .. } = &instruction.operation else {
+                    continue;
+                };
+                match callee {
+                    Callee::Direct(symbol) => called.extend(module[*symbol].body()),
+                    Callee::Indirect(_) => {
+                        called.extend(subject.aliasing.targets(id, at).iter().take(crate::calls::TARGETS));
+                    }
+                }
+                called.extend(arguments.iter().filter_map(passed));
+            }
+            let mut called: Vec<usize> = called.into_iter().map(FunctionId::index).collect();
+            called.sort_unstable();
+            called.dedup();
+            called
+        })
+        .collect()
+}
+
+/// The components, in levels: each depends on earlier levels only.
+fn levels(graph: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
+    let components = components(graph);
+    let mut of = vec![0; graph.len()];
+    let mut level_of: Vec<usize> = Vec::with_capacity(components.len());
+    let mut levels: Vec<Vec<Vec<usize>>> = Vec::new();
+    for (number, component) in components.into_iter().enumerate() {
+        component.iter().for_each(|f| of[*f] = number);
+        let below = component.iter().flat_map(|f| &graph[*f]).map(|g| of[*g]).filter(|c| *c != number);
+        let level = below.map(|c| level_of[c] + 1).max().unwrap_or(0);
+        level_of.push(level);
+        if levels.len() <= level {
+            levels.resize(level + 1, Vec::new());
+        }
+        levels[level].push(component);
+    }
+    levels
+}
+
+/// The strongly connected components, callees first (Tarjan, without recursion).
+pub fn components(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    const UNSEEN: usize = usize::MAX;
+    let count = graph.len();
+    let (mut index, mut low, mut open) = (vec![UNSEEN; count], vec![0; count], vec![false; count]);
+    let (mut path, mut components, mut next) = (Vec::new(), Vec::new(), 0);
+    for start in 0..count {
+        if index[start] != UNSEEN {
+            continue;
+        }
+        let mut calls = vec![(start, 0)];
+        while let Some(&mut (node, ref mut at)) = calls.last_mut() {
+            if *at == 0 && index[node] == UNSEEN {
+                (index[node], low[node], open[node]) = (next, next, true);
+                next += 1;
+                path.push(node);
+            }
+            match graph[node].get(*at).copied() {
+                Some(to) => {
+                    *at += 1;
+                    if index[to] == UNSEEN {
+                        calls.push((to, 0));
+                    } else if open[to] {
+                        low[node] = low[node].min(index[to]);
+                    }
+                }
+                None => {
+                    calls.pop();
+                    if let Some((caller, _)) = calls.last() {
+                        low[*caller] = low[*caller].min(low[node]);
+                    }
+                    if low[node] == index[node] {
+                        let from = path.iter().rposition(|n| *n == node).unwrap_or(0);
+                        let mut component: Vec<usize> = path.split_off(from);
+                        component.iter().for_each(|n| open[*n] = false);
+                        component.sort_unstable();
+                        components.push(component);
+                    }
+                }
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn callees_come_first() {
+        let graph = vec![vec![1], vec![2, 3], vec![1], vec![], vec![4, 0]];
+        assert_eq!(components(&graph), [vec![3], vec![1, 2], vec![0], vec![4]]);
+        assert_eq!(levels(&graph), [vec![vec![3]], vec![vec![1, 2]], vec![vec![0]], vec![vec![4]]]);
+    }
+}

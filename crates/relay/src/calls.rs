@@ -1,0 +1,269 @@
+//! Calls: a callee's summary in the caller's terms (RELAY, figures 4 and 5: `rebind`, `lockUpdate`).
+//!
+//! A path of the callee is followed step by step through the caller's memory at the call, so that `this->mutex` of a
+//! guard on the caller's stack comes out as the mutex that its constructor was given.
+
+use crate::access_path::{Path, Root, Site};
+use crate::evaluation::{follow, known};
+use crate::execution::{CallEvent, Execution, Observer};
+use crate::state::{Disjunct, State, Status};
+use crate::summary::{Case, Summary};
+use crate::symbolic_value::SymbolicValue::{self, Named, Top};
+use deadheat_ir::{Callee, FunctionId, Value};
+
+/// Functions that an indirect call is taken to call at most.
+pub const TARGETS: usize = 64;
+
+/// A call, for rebinding.
+struct Frame<'a> {
+    actuals: &'a [SymbolicValue],
+    call: Site,
+    /// The object or value that the callee gives back gets the call's name.
+    given_back: Option<Root>,
+    summary: &'a Summary,
+}
+
+impl Frame<'_> {
+    /// What stands for a root of the callee.
+    fn root(&self, root: Root) -> SymbolicValue {
+        if Some(root) == self.given_back {
+            return SymbolicValue::of(match root {
+                Root::Fresh(_) => Root::Fresh(self.call),
+                _ => Root::Opaque(self.call),
+            });
+        }
+        match root {
+            Root::Formal(n) => self.actuals.get(usize::from(n)).cloned().unwrap_or(Top),
+            Root::Local(_) => Top,
+            Root::Thread(site) => SymbolicValue::of(Root::Thread(self.creation(site))),
+            root => SymbolicValue::of(root),
+        }
+    }
+
+    /// The name of a creation: the call's, if the caller decides what is started.
+    fn creation(&self, site: Site) -> Site {
+        if self.summary.decided_by_caller.contains(&site) { self.call } else { site }
+    }
+}
+
+impl Execution<'_> {
+    /// A call instruction.
+    pub(crate) fn call(
+        &mut self,
+        at: usize,
+        callee: Callee,
+        arguments: &[Value],
+        mut ways: Vec<Disjunct>,
+        observer: &mut dyn Observer,
+    ) -> State {
+        let actuals: Vec<SymbolicValue> = arguments.iter().map(|a| self.value(*a)).collect();
+        let symbol = match callee {
+            Callee::Direct(symbol) => Some(symbol),
+            Callee::Indirect(value) => self.value(value).name().and_then(|p| self.subject.function_symbol(p)),
+        };
+        if let Some(model) = symbol.and_then(|s| self.subject.model(s)) {
+            return self.library_call(at, model, arguments, &actuals, ways, observer);
+        }
+        let targets = match (symbol, callee) {
+            (Some(symbol), _) => self.subject.module[symbol].body().into_iter().collect(),
+            (None, Callee::Indirect(value)) => self.targets(at, value),
+            (None, Callee::Direct(_)) => Vec::new(),
+        };
+        if targets.is_empty() {
+            self.unknown_call(at, symbol, &actuals, &mut ways);
+            return crate::transfer::together(ways);
+        }
+        let mut state = State::default();
+        for target in targets {
+            self.call_function(at, target, &actuals, None, &ways, observer, &mut state);
+        }
+        state
+    }
+
+    /// What an indirect call may call: the functions that its value may be, else what points-to says.
+    fn targets(&self, at: usize, value: Value) -> Vec<FunctionId> {
+        let value = self.value(value);
+        let named: Vec<FunctionId> = value.paths().iter().filter_map(|p| self.subject.function(p)).collect();
+        if !named.is_empty() && named.len() == value.paths().len() {
+            return named;
+        }
+        let targets = self.subject.aliasing.targets(self.function, at);
+        targets.iter().copied().take(TARGETS).collect()
+    }
+
+    /// A function that cannot be looked into: what it is given may become known to others.
+    fn unknown_call(
+        &mut self,
+        at: usize,
+        symbol: Option<deadheat_ir::SymbolId>,
+        actuals: &[SymbolicValue],
+        ways: &mut [Disjunct],
+    ) {
+        use deadheat_ir::SymbolKind::Function;
+        let attributes = symbol.and_then(|s| match self.subject.module[s].kind {
+            Function { attributes, .. } => Some(attributes),
+            _ => None,
+        });
+        let harmless = attributes.is_some_and(|a| a.no_memory || a.read_only);
+        if !harmless {
+            for way in ways.iter_mut() {
+                actuals.iter().for_each(|value| way.publish(value));
+                for (path, value) in way.memory.clone() {
+                    if !way.is_private(path.root) && !matches!(value, Named(ref p) if matches!(p.root, Root::Thread(_))) {
+                        way.memory.insert(path, Top);
+                    }
+                }
+            }
+        }
+        self.define_all(at, &Top, ways);
+    }
+
+    /// Applies one callee to all ways, and adds what comes out to `state`.
+    #[expect(clippy::too_many_arguments, reason = "one call, seen from all sides")]
+    pub(crate) fn call_function(
+        &mut self,
+        at: usize,
+        callee: FunctionId,
+        actuals: &[SymbolicValue],
+        once: Option<&Path>,
+        ways: &[Disjunct],
+        observer: &mut dyn Observer,
+        state: &mut State,
+    ) {
+        let site = self.site(at);
+        let summaries = self.summaries;
+        let summary = summaries.summary(callee);
+        for way in ways {
+            observer.call(CallEvent {
+                site,
+                location: self.body.instructions[at].location,
+                callee,
+                actuals,
+                once,
+                way,
+            });
+            match summary {
+                // Of a function that calls itself nothing is known in the first round.
+                None => {
+                    let mut way = way.clone();
+                    self.define(at, Top, crate::fact::Fact::ANY, &mut way);
+                    state.add(way);
+                }
+                Some(summary) => {
+                    for case in &summary.cases {
+                        if let Some(way) = self.apply(at, summary, case, actuals, way.clone()) {
+                            state.add(way);
+                        }
+                    }
+                }
+            }
+        }
+        if let Some(summary) = summary {
+            self.adopt(site, summary, actuals);
+        }
+    }
+
+    /// Creations and joins of a callee become the caller's.
+    fn adopt(&mut self, call: Site, summary: &Summary, actuals: &[SymbolicValue]) {
+        for (site, started) in &summary.creations {
+            let decided = summary.decided_by_caller.contains(site);
+            let name = if decided { call } else { *site };
+            let known = self.creations.entry(name).or_default();
+            let before = known.len();
+            known.extend(started.iter().copied());
+            if decided {
+                let functions = actuals.iter().flat_map(|a| a.paths());
+                let started = functions.filter_map(|p| self.subject.function_symbol(p));
+                let started: Vec<_> = started.collect();
+                if started.is_empty() && actuals.iter().any(|a| a.paths().iter().any(|p| matches!(p.root, Root::Formal(_)))) {
+                    self.decided_by_caller.insert(call);
+                }
+                self.creations.entry(name).or_default().extend(started);
+            }
+            if self.creations.get(&name).is_some_and(|c| c.len() != before) {
+                self.news();
+            }
+        }
+    }
+
+    /// What one case does to one way; none if it cannot be what happens there.
+    fn apply(
+        &mut self,
+        at: usize,
+        summary: &Summary,
+        case: &Case,
+        actuals: &[SymbolicValue],
+        mut way: Disjunct,
+    ) -> Option<Disjunct> {
+        let call = self.site(at);
+        let given = match &case.result {
+            Named(path) if !path.loads() => Some(path.root),
+            value => value.paths().first().filter(|p| !p.loads()).map(|p| p.root),
+        };
+        let frame = Frame {
+            actuals,
+            call,
+            given_back: given.filter(|r| matches!(r, Root::Fresh(_) | Root::Opaque(_))),
+            summary,
+        };
+        let subject = self.subject;
+        let before = way.clone();
+        let rebind = |path: &Path| follow(subject, &before, path, &|root| frame.root(root));
+        let rebind_value = |value: &SymbolicValue| match value {
+            Named(path) => rebind(path),
+            SymbolicValue::May(name, paths) => {
+                let all: Vec<SymbolicValue> = paths.iter().map(rebind).collect();
+                let named: Option<smallvec::SmallVec<[Path; 2]>> = all.iter().map(|v| v.name().cloned()).collect();
+                let name = if name.root == Root::Opaque(call) { name.clone() } else { Path::of(Root::Opaque(call)) };
+                named.map_or(Top, |paths| SymbolicValue::May(name, paths))
+            }
+            value => value.clone(),
+        };
+        for (key, fact) in &case.requires {
+            known(&before, &rebind(key)).and(*fact)?;
+        }
+        // The call's own names stand for something new.
+        let again = |r: Root| r == Root::Fresh(call) || r == Root::Opaque(call);
+        way.forget(again);
+        let (locks, lost) = case.locks.rebind(|lock| rebind(lock).name().cloned());
+        way.locks.update(&locks);
+        if lost > 0 {
+            self.nameless += 1;
+            // A lock that the caller cannot name is given back: it may be any that has no lasting name.
+            way.locks.forget(|held| !held.is_constant());
+        }
+        let stores: Vec<(SymbolicValue, SymbolicValue)> =
+            case.memory.iter().map(|(path, value)| (rebind(path), rebind_value(value))).collect();
+        for (to, value) in stores {
+            if to.name().is_some() {
+                self.store(&mut way, &to, 8, value);
+            }
+        }
+        for path in &case.published {
+            let value = rebind(path);
+            way.publish(&value);
+        }
+        for (site, status) in &case.threads {
+            self.note_thread(&mut way, frame.creation(*site), *status);
+        }
+        way.barriers = way.barriers.zip(case.barriers).map(|(a, b)| a.saturating_add(b));
+        for joined in &summary.joined {
+            let value = rebind(&joined.handle);
+            self.join_handle(&mut way, &value, joined.in_loop, at, false);
+        }
+        let result = rebind_value(&case.result);
+        self.define(at, result, case.fact, &mut way);
+        Some(way)
+    }
+
+    /// A creation below a call.
+    fn note_thread(&mut self, way: &mut Disjunct, site: Site, status: Status) {
+        let known = way.threads.get(&site).copied();
+        let now = match (known, status) {
+            (Some(Status::Live | Status::Many), Status::Live) => Status::Many,
+            (Some(Status::Many), Status::Many) => Status::Many,
+            (_, status) => status,
+        };
+        way.threads.insert(site, now);
+    }
+}

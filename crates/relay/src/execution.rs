@@ -1,0 +1,416 @@
+//! Symbolic execution of one function (RELAY, section 3.1), which carries its relative locksets (3.2) along.
+//!
+//! Two things are computed: the value of each SSA local, one for the whole function, and the [`State`] at the entry of
+//! each block. A local that has different values on different ways is named by its instruction, and what it is on a way
+//! stands in that way's facts. Since locals only go up, from unknown yet to a value to a merged one, rounds of an
+//! ordinary data-flow iteration over the states end; there are at most [`ROUNDS`].
+//!
+//! Whatever is wanted of the execution besides its exit (accesses, calls, acquisitions) is told to an [`Observer`] in
+//! one last walk over the blocks.
+
+use crate::access_path::{Path, Root, Site};
+use crate::relative_lockset::Mode;
+use crate::state::{Disjunct, State};
+use crate::subject::Subject;
+use crate::summary::{Exit, JoinedHandle, Summary};
+use crate::symbolic_value::SymbolicValue;
+use deadheat_ir::{Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Rounds of the whole function at most.
+const ROUNDS: usize = 5;
+/// Times that a block is gone through in a round before its ways are joined into one.
+const VISITS: u32 = 10;
+/// Times that a block is gone through in a round at most.
+const MOST_VISITS: u32 = 40;
+
+/// An access to memory.
+#[derive(Clone, Debug)]
+pub struct AccessEvent<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// Where it stands in the source.
+    pub location: Option<LocationId>,
+    /// The operand that is the address.
+    pub operand: Value,
+    /// Where it may be.
+    pub address: &'a SymbolicValue,
+    /// Bytes.
+    pub size: u64,
+    /// What it does.
+    pub kind: AccessKind,
+    /// Whether it is atomic.
+    pub atomic: bool,
+    /// Whether it is volatile.
+    pub volatile: bool,
+    /// The field, where it is known.
+    pub tag: Option<TagId>,
+    /// The way on which it happens, before it.
+    pub way: &'a Disjunct,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum AccessKind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Ends the object.
+    Free,
+}
+
+/// A call of a function with a body.
+#[derive(Clone, Debug)]
+pub struct CallEvent<'a> {
+    /// The instruction.
+    pub site: Site,
+    /// Where it stands in the source.
+    pub location: Option<LocationId>,
+    /// What is called.
+    pub callee: FunctionId,
+    /// With what.
+    pub actuals: &'a [SymbolicValue],
+    /// Once-controlled code: its control.
+    pub once: Option<&'a Path>,
+    /// The way on which it happens, before it.
+    pub way: &'a Disjunct,
+}
+
+/// Code that runs at the same time from here on.
+#[derive(Clone, Debug)]
+pub struct CreationEvent<'a> {
+    /// The name of the creation: the instruction, or the outermost call that decided what is started.
+    pub name: Site,
+    /// The instruction.
+    pub site: Site,
+    /// Where it stands in the source.
+    pub location: Option<LocationId>,
+    /// The functions that may be started.
+    pub functions: &'a [FunctionId],
+    /// What they get.
+    pub argument: &'a SymbolicValue,
+    /// The model.
+    pub model: &'a crate::models::Creation,
+    /// Phis whose value differs in each round of a loop that creates.
+    pub counters: &'a BTreeSet<Site>,
+    /// The way on which it happens, before it.
+    pub way: &'a Disjunct,
+}
+
+/// What a pass over the program wants to know of an execution.
+pub trait Observer {
+    /// Memory is accessed.
+    fn access(&mut self, _event: AccessEvent<'_>) {}
+    /// A function is called.
+    fn call(&mut self, _event: CallEvent<'_>) {}
+    /// A thread is created.
+    fn creation(&mut self, _event: CreationEvent<'_>) {}
+    /// A lock is taken.
+    fn acquisition(&mut self, _site: Site, _location: Option<LocationId>, _lock: &Path, _mode: Mode, _way: &Disjunct) {}
+    /// A word is changed as a hand-made lock is.
+    fn hand_made_lock(&mut self, _word: &Path) {}
+    /// A lock that has no name is taken or given back.
+    fn nameless_lock(&mut self, _site: Site) {}
+    /// The function returns.
+    fn exit(&mut self, _way: &Disjunct) {}
+}
+
+/// Observes nothing.
+pub struct Nothing;
+
+impl Observer for Nothing {}
+
+/// Summaries of callees.
+pub trait Summaries {
+    /// The summary, once there is one.
+    fn summary(&self, function: FunctionId) -> Option<&Summary>;
+}
+
+/// How a function is entered.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Entry {
+    /// Its actuals; one that is not given is named as the formal.
+    pub formals: Vec<Option<SymbolicValue>>,
+    /// The way.
+    pub way: Disjunct,
+    /// Name of the creations that its callers decide on.
+    pub creator: Option<Site>,
+}
+
+impl Entry {
+    /// By nobody in particular: everything relative to the entry.
+    pub fn relative() -> Entry {
+        Entry {
+            formals: Vec::new(),
+            way: Disjunct::entry(),
+            creator: None,
+        }
+    }
+}
+
+/// The execution of a function.
+pub struct Execution<'a> {
+    pub(crate) subject: &'a Subject<'a>,
+    pub(crate) summaries: &'a dyn Summaries,
+    pub(crate) function: FunctionId,
+    pub(crate) body: &'a Function,
+    pub(crate) entry: &'a Entry,
+    pub(crate) environment: Vec<Option<SymbolicValue>>,
+    /// Functions that each creation starts.
+    pub(crate) creations: BTreeMap<Site, BTreeSet<SymbolId>>,
+    /// Creations whose function the caller decides on.
+    pub(crate) decided_by_caller: BTreeSet<Site>,
+    /// Handles of the caller that are joined.
+    pub(crate) joined: BTreeSet<JoinedHandle>,
+    /// By loop: creations whose threads it joins.
+    pub(crate) joins_in_loop: BTreeMap<usize, BTreeSet<Site>>,
+    /// By loop: threads without known handles are joined in it.
+    pub(crate) joins_unknown: BTreeSet<usize>,
+    /// Locks given back or taken that have no name.
+    pub(crate) nameless: u32,
+    changed: bool,
+    states: Vec<State>,
+    /// Blocks that did not come to rest.
+    pub(crate) unsettled: u32,
+}
+
+impl<'a> Execution<'a> {
+    /// Executes a function until nothing changes.
+    pub fn run(subject: &'a Subject<'a>, summaries: &'a dyn Summaries, function: FunctionId, entry: &'a Entry) -> Self {
+        let body = &subject.module[function];
+        let mut execution = Execution {
+            subject,
+            summaries,
+            function,
+            body,
+            entry,
+            environment: vec![None; body.instructions.len()],
+            creations: BTreeMap::new(),
+            decided_by_caller: BTreeSet::new(),
+            joined: BTreeSet::new(),
+            joins_in_loop: BTreeMap::new(),
+            joins_unknown: BTreeSet::new(),
+            nameless: 0,
+            changed: false,
+            states: Vec::new(),
+            unsettled: 0,
+        };
+        for round in 0..ROUNDS {
+            execution.changed = false;
+            execution.round();
+            if !execution.changed {
+                break;
+            }
+            if round == 0 {
+                execution.keep_merges();
+            }
+        }
+        execution
+    }
+
+    /// Forgets what locals were before it was known where control flow merges other values: all but the merges.
+    fn keep_merges(&mut self) {
+        for (value, instruction) in self.environment.iter_mut().zip(&self.body.instructions) {
+            if !matches!(instruction.operation, Operation::Phi { .. }) {
+                *value = None;
+            }
+        }
+    }
+
+    /// The instruction's name.
+    pub(crate) fn site(&self, instruction: usize) -> Site {
+        Site {
+            function: self.function.number(),
+            instruction: instruction as u32,
+        }
+    }
+
+    /// Something that holds for the whole function is known now that was not.
+    pub(crate) fn news(&mut self) {
+        self.changed = true;
+    }
+
+    /// The block that an instruction stands in.
+    pub(crate) fn block_of(&self, instruction: usize) -> usize {
+        self.body.blocks.partition_point(|b| (b.end as usize) <= instruction)
+    }
+
+    fn round(&mut self) {
+        let count = self.body.blocks.len();
+        self.states = vec![State::default(); count];
+        self.unsettled = 0;
+        if count == 0 {
+            return;
+        }
+        let shape = &self.subject.shapes[self.function.index()];
+        self.states[0] = State::of(self.entry.way.clone());
+        let mut visits = vec![0_u32; count];
+        let mut due: BTreeSet<usize> = BTreeSet::from([0]);
+        while let Some(position) = due.pop_first() {
+            let block = shape.order[position];
+            visits[block] += 1;
+            if visits[block] > MOST_VISITS {
+                self.unsettled += 1;
+                continue;
+            }
+            let state = self.through(block, self.states[block].clone(), &mut Nothing);
+            for (to, out) in self.leave(block, state) {
+                let mut merged = self.states[to].clone();
+                merged.merge(out);
+                if visits[to] > VISITS {
+                    merged.collapse();
+                }
+                if merged != self.states[to] {
+                    self.states[to] = merged;
+                    due.extend(shape.position[to]);
+                }
+            }
+        }
+    }
+
+    /// Goes through a block's instructions.
+    fn through(&mut self, block: usize, mut state: State, observer: &mut dyn Observer) -> State {
+        for instruction in self.body.blocks[block].range() {
+            if state.is_unreached() {
+                break;
+            }
+            state = self.step(instruction, state, observer);
+        }
+        state
+    }
+
+    /// The states with which the block's successors are entered.
+    fn leave(&mut self, block: usize, state: State) -> Vec<(usize, State)> {
+        let body = self.body;
+        let ways = state.into_ways();
+        let under = |this: &Self, condition: Value, holds: bool| {
+            ways.iter().filter_map(|w| this.assume(w.clone(), condition, holds)).collect::<Vec<_>>()
+        };
+        let edges: Vec<(usize, Vec<Disjunct>)> = match &body.blocks[block].terminator {
+            Terminator::Return(_) | Terminator::Resume | Terminator::Unreachable => vec![],
+            Terminator::Branch { condition, yes, no } => vec![
+                (yes.index(), under(self, *condition, true)),
+                (no.index(), under(self, *condition, false)),
+            ],
+            Terminator::Switch {
+                value: Some(value),
+                cases,
+                default,
+            } => {
+                let case = |(n, to): &(i64, deadheat_ir::BlockId)| {
+                    let taken = ways.iter().filter_map(|w| self.assume_equal(w.clone(), *value, *n));
+                    (to.index(), taken.collect())
+                };
+                let mut edges: Vec<(usize, Vec<Disjunct>)> = cases.iter().map(case).collect();
+                let other = |w: &&Disjunct| cases.iter().all(|(n, _)| !self.is_surely(w, *value, *n));
+                edges.push((default.index(), ways.iter().filter(other).cloned().collect()));
+                edges
+            }
+            other => other.successors().map(|to| (to.index(), ways.clone())).collect(),
+        };
+        edges.into_iter().map(|(to, ways)| (to, self.enter(block, to, ways))).collect()
+    }
+
+    /// Goes along an edge: leaves loops, closes them, and gives the phis their values.
+    fn enter(&mut self, from: usize, to: usize, mut ways: Vec<Disjunct>) -> State {
+        let shape = &self.subject.shapes[self.function.index()];
+        for each in shape.left(from, to) {
+            self.join_loop(each, &mut ways);
+        }
+        if shape.is_back_edge(from, to) {
+            // Another thread may have written in the meantime.
+            ways.iter_mut().for_each(Disjunct::forget_shared);
+        }
+        let body = self.body;
+        let phis: Vec<(usize, Value)> = body.blocks[to]
+            .range()
+            .map_while(|n| match &body.instructions[n].operation {
+                Operation::Phi { incoming } => {
+                    let value = incoming.iter().find(|(block, _)| block.index() == from).map(|(_, v)| *v);
+                    Some((n, value))
+                }
+                _ => None,
+            })
+            .filter_map(|(n, v)| Some((n, v?)))
+            .collect();
+        let mut state = State::default();
+        for mut way in ways {
+            // Phis take their values at once: what they give is not seen by the others.
+            let values: Vec<_> = phis.iter().map(|(_, v)| (self.value(*v), self.knowledge(&way, *v))).collect();
+            for ((n, operand), (value, fact)) in phis.iter().zip(values) {
+                if self.is_undefined(*operand) {
+                    continue;
+                }
+                self.define(*n, value, fact, &mut way);
+            }
+            state.add(way);
+        }
+        state
+    }
+
+    /// Tells an observer what happens.
+    pub fn observe(&mut self, observer: &mut dyn Observer) {
+        let shape = &self.subject.shapes[self.function.index()];
+        for block in &shape.order {
+            let state = self.through(*block, self.states[*block].clone(), observer);
+            if matches!(self.body.blocks[*block].terminator, Terminator::Return(_)) {
+                state.ways().iter().for_each(|way| observer.exit(way));
+            }
+        }
+    }
+
+    /// The ways on which the function returns, each with what it gives back.
+    pub fn exits(&mut self) -> Vec<Exit> {
+        let body = self.body;
+        let mut exits = Vec::new();
+        for (number, block) in body.blocks.iter().enumerate() {
+            let Terminator::Return(value) = &block.terminator else {
+                continue;
+            };
+            let state = self.through(number, self.states[number].clone(), &mut Nothing);
+            for way in state.into_ways() {
+                let result = value.map_or(SymbolicValue::Top, |v| self.value(v));
+                let fact = value.map_or(crate::fact::Fact::ANY, |v| self.knowledge(&way, v));
+                exits.push(Exit { way, result, fact });
+            }
+        }
+        exits
+    }
+
+    /// Whether an instruction's value is a function of its operands.
+    fn is_computed(&self, instruction: usize) -> bool {
+        let operation = &self.body.instructions[instruction].operation;
+        use Operation::{Binary, Cast, Extract, Offset};
+        matches!(operation, Offset { .. } | Binary { .. } | Cast { .. } | Extract { .. })
+    }
+
+    /// The value that a local has in the whole function, and what is known of it on this way.
+    pub(crate) fn define(
+        &mut self,
+        instruction: usize,
+        value: SymbolicValue,
+        fact: crate::fact::Fact,
+        way: &mut Disjunct,
+    ) {
+        let site = self.site(instruction);
+        let name = Root::Opaque(site);
+        let value = match value {
+            SymbolicValue::Top => SymbolicValue::of(name),
+            value => value,
+        };
+        // What is computed from operands alone goes with them.
+        let old = self.environment[instruction].as_ref().filter(|_| !self.is_computed(instruction));
+        let joined = old.map_or_else(|| value.clone(), |old| old.join(&value, site));
+        if self.environment[instruction].as_ref() != Some(&joined) {
+            self.changed = true;
+            self.environment[instruction] = Some(joined.clone());
+        }
+        if joined.key().is_some_and(|k| k.mentions(|r| r == name)) {
+            way.forget(|r| r == name);
+            if joined.key().is_some_and(|k| *k == Path::of(name)) && fact.says_something() {
+                way.facts.insert(Path::of(name), fact);
+            }
+        }
+    }
+}

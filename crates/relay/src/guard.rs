@@ -1,0 +1,147 @@
+//! Guards: the locks held at an access, named so that two accesses can be compared.
+//!
+//! A lock guards two accesses only if it is surely one lock for both whenever both are to the same memory. That holds
+//! if it has one name for the whole run; or if it stands at a fixed distance from the memory accessed (`p->lock` and
+//! `p->data`: if the data are the same, so is `p`); or if it is the element of an array that the accessed element's index
+//! chooses (`lock[i]` and `data[i]`).
+
+use crate::access_path::{Index, Path, Step, Symbol};
+use crate::relative_lockset::{Mode, RelativeLockset};
+use smallvec::SmallVec;
+
+/// A lock at an access.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum GuardName {
+    /// One lock for the whole run.
+    Absolute(Path),
+    /// The lock so many bytes from the accessed address, and behind what is loaded there.
+    Relative(SmallVec<[Step; 2]>),
+    /// The element, and the distance of elements of what is accessed.
+    Element(Path, u64),
+}
+
+/// A lock at an access, and how it is held.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Guard {
+    /// Which.
+    pub name: GuardName,
+    /// How.
+    pub mode: Mode,
+}
+
+/// All guards of an access, sorted.
+pub type Guards = Vec<Guard>;
+
+/// The guards that a lockset gives an access at `address`. `is_single` tells which paths name one lock for the whole run.
+pub fn guards(locks: &RelativeLockset, address: Option<&Path>, is_single: &dyn Fn(&Path) -> bool) -> Guards {
+    let mut guards = Vec::new();
+    for (lock, change) in locks.changes() {
+        if !change.acquired && change.level <= 0 {
+            continue;
+        }
+        let mut add = |name| guards.push(Guard { name, mode: change.mode });
+        if is_single(lock) {
+            add(GuardName::Absolute(lock.clone()));
+        }
+        if let Some(address) = address {
+            relative(lock, address).into_iter().for_each(|steps| add(GuardName::Relative(steps)));
+            element(lock, address).into_iter().for_each(&mut add);
+        }
+    }
+    guards.sort();
+    guards.dedup();
+    guards
+}
+
+/// The way from the accessed address to the lock, if both hang on the same pointer.
+fn relative(lock: &Path, address: &Path) -> Option<SmallVec<[Step; 2]>> {
+    let depth = address.steps.len();
+    let same = lock.root == address.root
+        && lock.steps.len() >= depth
+        && lock.steps[..depth - 1] == address.steps[..depth - 1]
+        && address.is_definite();
+    let (from, to) = (address.last(), lock.steps.get(depth - 1)?);
+    if !same || from.index != to.index {
+        return None;
+    }
+    let mut steps: SmallVec<[Step; 2]> = SmallVec::new();
+    steps.push(Step::at(to.offset.wrapping_sub(from.offset)));
+    steps.extend(lock.steps[depth..].iter().cloned());
+    Some(steps)
+}
+
+/// The lock as the element that the accessed element's index chooses.
+fn element(lock: &Path, address: &Path) -> Option<GuardName> {
+    let index = address.last().index.as_ref()?;
+    let Symbol::Value(chosen) = &index.symbol else {
+        return None;
+    };
+    let mut lock = lock.clone();
+    let mut found = false;
+    for step in &mut lock.steps {
+        if let Some(Index { symbol, .. }) = &mut step.index {
+            if *symbol != Symbol::Value(chosen.clone()) {
+                return None;
+            }
+            (*symbol, found) = (Symbol::OfAccess, true);
+        }
+    }
+    (found && lock.root.is_object() && !lock.loads()).then_some(GuardName::Element(lock, index.stride))
+}
+
+/// Whether some lock keeps two accesses with these guards from happening at the same time.
+pub fn exclude(a: &[Guard], b: &[Guard]) -> bool {
+    let one_alone = |g: &Guard, h: &Guard| g.mode == Mode::Exclusive || h.mode == Mode::Exclusive;
+    a.iter().any(|g| b.iter().any(|h| g.name == h.name && one_alone(g, h)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access_path::{Root, Site, add_value_index};
+    use crate::relative_lockset::Change;
+
+    fn opaque(n: u32) -> Path {
+        Path::of(Root::Opaque(Site { function: 0, instruction: n }))
+    }
+
+    fn held(lock: &Path, mode: Mode) -> RelativeLockset {
+        let mut set = RelativeLockset::default();
+        set.apply(lock, Change::acquire(mode));
+        set
+    }
+
+    fn of(lock: &Path, address: &Path) -> Guards {
+        guards(&held(lock, Mode::Exclusive), Some(address), &|p| p.is_constant())
+    }
+
+    #[test]
+    fn a_lock_beside_the_data_guards_them_under_any_name() {
+        let (a, b) = (of(&opaque(1), &opaque(1).plus(40)), of(&opaque(2), &opaque(2).plus(40)));
+        assert!(exclude(&a, &b));
+        assert!(!exclude(&a, &of(&opaque(3), &opaque(2).plus(40))));
+        // Behind a pointer beside the data.
+        let lock = |n| opaque(n).plus(8).load().unwrap();
+        assert!(exclude(&of(&lock(1), &opaque(1)), &of(&lock(2), &opaque(2))));
+    }
+
+    #[test]
+    fn an_element_is_guarded_by_the_lock_of_its_index() {
+        let element = |base: u32, index: &Path, stride| {
+            let mut path = Path::of(Root::Global(base));
+            add_value_index(path.last_mut(), Some(index.clone()), stride);
+            path
+        };
+        let at = |n| of(&element(1, &opaque(n), 40), &element(2, &opaque(n), 8));
+        assert!(exclude(&at(1), &at(2)));
+        assert!(!exclude(&at(1), &of(&element(1, &opaque(3), 40), &element(2, &opaque(2), 8))));
+    }
+
+    #[test]
+    fn readers_do_not_exclude_each_other() {
+        let lock = Path::of(Root::Global(1));
+        let under = |mode| guards(&held(&lock, mode), None, &|p| p.is_constant());
+        assert!(!exclude(&under(Mode::Shared), &under(Mode::Shared)));
+        assert!(exclude(&under(Mode::Shared), &under(Mode::Exclusive)));
+    }
+}

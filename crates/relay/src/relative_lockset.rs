@@ -1,0 +1,199 @@
+//! Relative locksets (RELAY, section 3.2): how the locks held here differ from those held on the function's entry.
+//!
+//! L+ holds the locks that were acquired since entry on *every* path, L- those that may have been released on *some*
+//! path. What differs from the paper: beside the two sets, each lock carries its level, the least number over all
+//! paths of acquisitions minus releases since entry. For a lock that is re-entrant the level decides, for others the
+//! sets do; which of the two a lock is may be known to the caller only, so both are kept.
+//!
+//! Invariants: sorted by path, no lock in both sets, no entry that says nothing. Operations are linear in the number
+//! of locks.
+
+use crate::access_path::Path;
+use std::cmp::Ordering;
+
+/// Levels are kept between minus this and this, so that loops end.
+const LEVELS: i8 = 8;
+
+/// How a lock is held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Mode {
+    /// Together with other readers.
+    Shared,
+    /// Alone.
+    Exclusive,
+}
+
+/// What has become of one lock since the function's entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Change {
+    /// It is in L+.
+    pub acquired: bool,
+    /// It is in L-.
+    pub released: bool,
+    /// Least number of acquisitions minus releases.
+    pub level: i8,
+    /// The weakest mode in which it was acquired.
+    pub mode: Mode,
+}
+
+impl Change {
+    const NONE: Change = Change {
+        acquired: false,
+        released: false,
+        level: 0,
+        mode: Mode::Exclusive,
+    };
+
+    /// An acquisition.
+    pub fn acquire(mode: Mode) -> Change {
+        Change {
+            acquired: true,
+            released: false,
+            level: 1,
+            mode,
+        }
+    }
+
+    /// A release.
+    pub const RELEASE: Change = Change {
+        acquired: false,
+        released: true,
+        level: -1,
+        mode: Mode::Exclusive,
+    };
+
+    fn says_something(&self) -> bool {
+        self.acquired || self.released || self.level != 0
+    }
+
+    /// One path or the other.
+    fn join(self, other: Change) -> Change {
+        Change {
+            acquired: self.acquired && other.acquired,
+            released: self.released || other.released,
+            level: self.level.min(other.level),
+            mode: self.mode.min(other.mode),
+        }
+    }
+
+    /// This and then the other (figure 3).
+    fn then(self, other: Change) -> Change {
+        let mode = if self.acquired || self.level > 0 { self.mode.min(other.mode) } else { other.mode };
+        Change {
+            acquired: (self.acquired || other.acquired) && !other.released,
+            released: (self.released || other.released) && !other.acquired,
+            level: self.level.saturating_add(other.level).clamp(-LEVELS, LEVELS),
+            mode,
+        }
+    }
+}
+
+/// The locks that differ from those held on entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelativeLockset {
+    changes: Vec<(Path, Change)>,
+}
+
+impl RelativeLockset {
+    /// Nothing has changed.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// The changes, in order of their paths.
+    pub fn changes(&self) -> impl Iterator<Item = (&Path, Change)> {
+        self.changes.iter().map(|(path, change)| (path, *change))
+    }
+
+    /// L+.
+    pub fn acquired(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().filter(|(_, c)| c.acquired).map(|(path, _)| path)
+    }
+
+    /// L-.
+    pub fn released(&self) -> impl Iterator<Item = &Path> {
+        self.changes.iter().filter(|(_, c)| c.released).map(|(path, _)| path)
+    }
+
+    /// What has become of the lock.
+    pub fn get(&self, lock: &Path) -> Option<Change> {
+        let at = self.changes.binary_search_by(|(path, _)| path.cmp(lock)).ok()?;
+        Some(self.changes[at].1)
+    }
+
+    /// Applies a change of one lock.
+    pub fn apply(&mut self, lock: &Path, change: Change) {
+        match self.changes.binary_search_by(|(path, _)| path.cmp(lock)) {
+            Ok(at) => {
+                let new = self.changes[at].1.then(change);
+                if new.says_something() {
+                    self.changes[at].1 = new;
+                } else {
+                    self.changes.remove(at);
+                }
+            }
+            Err(at) => self.changes.insert(at, (lock.clone(), Change::NONE.then(change))),
+        }
+    }
+
+    /// `lockUpdate` (figure 3): the changes of a callee, in this function's terms, after these.
+    pub fn update(&mut self, callee: &RelativeLockset) {
+        for (lock, change) in &callee.changes {
+            self.apply(lock, *change);
+        }
+    }
+
+    /// The join of two paths: (L+ ∩ L+', L- ∪ L-').
+    pub fn join(&self, other: &RelativeLockset) -> RelativeLockset {
+        let mut joined = Vec::with_capacity(self.changes.len().max(other.changes.len()));
+        let (mut a, mut b) = (self.changes.iter().peekable(), other.changes.iter().peekable());
+        loop {
+            let order = match (a.peek(), b.peek()) {
+                (None, None) => break,
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(x), Some(y)) => x.0.cmp(&y.0),
+            };
+            let (x, y) = match order {
+                Ordering::Less => (a.next(), None),
+                Ordering::Greater => (None, b.next()),
+                Ordering::Equal => (a.next(), b.next()),
+            };
+            let Some((path, _)) = x.or(y) else { break };
+            let change = |e: Option<&(Path, Change)>| e.map_or(Change::NONE, |e| e.1);
+            let change = change(x).join(change(y));
+            if change.says_something() {
+                joined.push((path.clone(), change));
+            }
+        }
+        RelativeLockset { changes: joined }
+    }
+
+    /// Takes locks out of L+ whose name leads elsewhere from now on, or that may have been released by another name.
+    pub fn forget(&mut self, which: impl Fn(&Path) -> bool) {
+        for (path, change) in &mut self.changes {
+            if which(path) {
+                change.acquired = false;
+                change.level = change.level.min(0);
+            }
+        }
+        self.changes.retain(|(_, c)| c.says_something());
+    }
+
+    /// The changes in other terms: those of locks that have no name there are dropped from L+, and counted if they are
+    /// in L-.
+    pub fn rebind(&self, rename: impl Fn(&Path) -> Option<Path>) -> (RelativeLockset, usize) {
+        let (mut rebound, mut lost) = (RelativeLockset::default(), 0);
+        for (path, change) in &self.changes {
+            match rename(path) {
+                Some(path) => rebound.apply(&path, *change),
+                None => lost += usize::from(change.released),
+            }
+        }
+        (rebound, lost)
+    }
+}
+
+#[cfg(test)]
+#[path = "relative_lockset_tests.rs"]
+mod tests;

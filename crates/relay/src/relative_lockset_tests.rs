@@ -1,0 +1,102 @@
+use super::*;
+use crate::access_path::Root;
+use proptest::prelude::*;
+
+fn lock(n: u32) -> Path {
+    Path::of(Root::Global(n))
+}
+
+fn after(events: &[(u32, Change)]) -> RelativeLockset {
+    let mut set = RelativeLockset::default();
+    for (n, change) in events {
+        set.apply(&lock(*n), *change);
+    }
+    set
+}
+
+const ACQUIRE: Change = Change {
+    acquired: true,
+    released: false,
+    level: 1,
+    mode: Mode::Exclusive,
+};
+
+fn sets(set: &RelativeLockset) -> (Vec<Path>, Vec<Path>) {
+    (set.acquired().cloned().collect(), set.released().cloned().collect())
+}
+
+#[test]
+fn figure_1() {
+    // airo_read_stats unlocks ai->lock on both paths: ({}, {ai->lock}).
+    let ai = Path::of(Root::Formal(0)).plus(8);
+    let mut read_stats = RelativeLockset::default();
+    read_stats.apply(&ai, Change::RELEASE);
+    let read_stats = read_stats.join(&read_stats);
+    assert_eq!(sets(&read_stats), (vec![], vec![ai.clone()]));
+    // airo_thread locks d->priv->lock and calls it: ({}, {d->priv->lock}).
+    let named = Path::of(Root::Formal(0)).load().unwrap().plus(8);
+    let mut thread = RelativeLockset::default();
+    thread.apply(&named, ACQUIRE);
+    assert_eq!(sets(&thread), (vec![named.clone()], vec![]));
+    let (rebound, lost) = read_stats.rebind(|p| (*p == ai).then(|| named.clone()));
+    thread.update(&rebound);
+    assert_eq!((sets(&thread), lost), ((vec![], vec![named.clone()]), 0));
+    assert_eq!(thread.get(&named).unwrap().level, 0);
+}
+
+#[test]
+fn a_join_keeps_must_and_may() {
+    let both = after(&[(1, ACQUIRE), (2, ACQUIRE)]).join(&after(&[(2, ACQUIRE), (3, Change::RELEASE)]));
+    assert_eq!(sets(&both), (vec![lock(2)], vec![lock(3)]));
+}
+
+#[test]
+fn acquired_again_is_no_longer_released() {
+    assert_eq!(sets(&after(&[(1, Change::RELEASE), (1, ACQUIRE)])), (vec![lock(1)], vec![]));
+    assert_eq!(sets(&after(&[(1, ACQUIRE), (1, Change::RELEASE)])), (vec![], vec![lock(1)]));
+}
+
+#[test]
+fn a_re_entrant_lock_is_held_until_the_last_release() {
+    let twice = after(&[(1, ACQUIRE), (1, ACQUIRE), (1, Change::RELEASE)]);
+    assert_eq!(twice.get(&lock(1)).unwrap().level, 1);
+    assert_eq!(sets(&twice), (vec![], vec![lock(1)]));
+}
+
+#[test]
+fn the_weakest_mode_counts() {
+    let shared = after(&[(1, Change::acquire(Mode::Shared))]);
+    assert_eq!(after(&[(1, ACQUIRE)]).join(&shared).get(&lock(1)).unwrap().mode, Mode::Shared);
+}
+
+fn events() -> impl Strategy<Value = Vec<(u32, Change)>> {
+    let change = prop_oneof![Just(ACQUIRE), Just(Change::acquire(Mode::Shared)), Just(Change::RELEASE)];
+    prop::collection::vec((0..4_u32, change), 0..5)
+}
+
+proptest! {
+    /// A callee's changes applied at once are its events applied one after the other.
+    #[test]
+    fn update_is_composition(caller in events(), callee in events()) {
+        let mut composed = after(&caller);
+        composed.update(&after(&callee));
+        let all: Vec<_> = caller.into_iter().chain(callee).collect();
+        prop_assert_eq!(sets(&composed), sets(&after(&all)));
+        for n in 0..4 {
+            let level = |s: &RelativeLockset| s.get(&lock(n)).map_or(0, |c| c.level);
+            prop_assert_eq!(level(&composed), level(&after(&all)));
+        }
+    }
+
+    /// L+ and L- never share a lock, and a join is a bound of both sides.
+    #[test]
+    fn a_join_is_a_bound(a in events(), b in events()) {
+        let (a, b) = (after(&a), after(&b));
+        let joined = a.join(&b);
+        prop_assert_eq!(&joined, &b.join(&a));
+        prop_assert_eq!(&joined.join(&a), &joined);
+        prop_assert!(joined.acquired().all(|l| a.acquired().any(|x| x == l) && b.acquired().any(|x| x == l)));
+        prop_assert!(a.released().chain(b.released()).all(|l| joined.released().any(|x| x == l)));
+        prop_assert!(joined.acquired().all(|l| joined.released().all(|x| x != l)));
+    }
+}

@@ -1,0 +1,125 @@
+//! The whole analysis of one program.
+
+use crate::bottom_up::BottomUp;
+use crate::execution::Summaries;
+use crate::lock_order::{self, LeftLock, LockCycle};
+use crate::models::Models;
+use crate::parallelism::Parallelism;
+use crate::subject::{Aliasing, Subject};
+use crate::thread_root::{RootKey, Start};
+use crate::top_down::{self, TopDown};
+use crate::warning::{self, Warnings};
+use deadheat_ir::{FunctionId, Module, SymbolKind};
+use std::collections::BTreeSet;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Functions that any thread may call at any time.
+    pub entries: Vec<String>,
+    /// All threads run beside each other: creation, join and barriers are not looked at.
+    pub always_parallel: bool,
+    /// Drop what RELAY's filters drop.
+    pub relay_filters: bool,
+}
+
+/// What was found.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    /// All that runs.
+    pub found: TopDown,
+    /// Races.
+    pub warnings: Warnings,
+    /// Lock orders.
+    pub cycles: Vec<LockCycle>,
+    /// Locks left behind.
+    pub left: BTreeSet<LeftLock>,
+    /// What it amounted to.
+    pub figures: Figures,
+}
+
+/// What an analysis amounted to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Functions with a body.
+    pub functions: usize,
+    /// Of these, executed from some root.
+    pub reached: usize,
+    /// Of these, with an effect on locks.
+    pub lock: usize,
+    /// What summaries do not say: nameless locks, locations, blocks that did not settle.
+    pub unsaid: u64,
+    /// Functions in recursion that did not settle.
+    pub unsettled: usize,
+    /// Searches for lock cycles that were cut short.
+    pub cycles_cut: usize,
+}
+
+/// Why a program cannot be analysed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ScanError {
+    /// A name that is none.
+    #[error("there is no function {0} with a body in what was read")]
+    Entry(String),
+    /// Nothing to start from.
+    #[error("there is no main function in what was read; name the functions that threads may call: --entry FUNCTION")]
+    NoStart,
+}
+
+/// Analyses a program.
+pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: &Options) -> Result<Scan, ScanError> {
+    let mut starts = Vec::new();
+    let body = |name: &str| module.find(name).and_then(|symbol| module[symbol].body());
+    for name in &options.entries {
+        let function = body(name).ok_or_else(|| ScanError::Entry(name.clone()))?;
+        let start = Start::AnyTime;
+        starts.push(RootKey { start, function });
+    }
+    let main = body("main");
+    if main.is_none() && starts.is_empty() {
+        return Err(ScanError::NoStart);
+    }
+    let subject = Subject::new(module, models, aliasing);
+    let summaries = BottomUp::run(&subject);
+    let start = Start::Program;
+    let creates = |f: &FunctionId| summaries.summary(*f).is_some_and(|s| !s.creations.is_empty());
+    let constructors = constructors(module).filter(creates);
+    let program = main.into_iter().chain(constructors).map(|function| RootKey { start, function });
+    starts.splice(0..0, program);
+    // What runs before main has threads running when main begins.
+    let mut running = std::collections::BTreeMap::new();
+    for key in starts.iter().filter(|k| k.start == Start::Program && Some(k.function) != main) {
+        let cases = summaries.summary(key.function).map_or(&[][..], |s| &s.cases);
+        running.extend(cases.iter().flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))));
+    }
+    let found = top_down::run(&subject, &summaries, &starts, &running);
+    let parallelism = Parallelism::new(&found.roots, !options.always_parallel);
+    let warnings = warning::warnings(&subject, &found, &parallelism, options.relay_filters);
+    let (cycles, cycles_cut) = lock_order::cycles(&found, &parallelism);
+    let reached: BTreeSet<FunctionId> = found.contexts.iter().map(|c| c.function).collect();
+    let all = || module.functions().filter_map(|(f, _)| summaries.summary(f));
+    let figures = Figures {
+        functions: module.functions.len(),
+        reached: reached.len(),
+        lock: all().filter(|s| s.cases.iter().any(|c| !c.locks.is_empty())).count(),
+        unsaid: all().map(|s| u64::from(s.cut)).sum(),
+        unsettled: summaries.unsettled,
+        cycles_cut,
+    };
+    let left = lock_order::left(&found);
+    Ok(Scan {
+        warnings,
+        cycles,
+        left,
+        figures,
+        found,
+    })
+}
+
+/// Functions that run before `main`.
+fn constructors(module: &Module) -> impl Iterator<Item = FunctionId> + '_ {
+    module.functions().filter(|(_, function)| {
+        let kind = &module[function.symbol].kind;
+        matches!(kind, SymbolKind::Function { attributes, .. } if attributes.constructor)
+    }).map(|(id, _)| id)
+}

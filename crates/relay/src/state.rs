@@ -1,0 +1,283 @@
+//! The state at a program point: at most [`DISJUNCTS`] ways to be there, told apart by the locks they hold.
+//!
+//! Each way has its symbolic memory (RELAY's map σ), what is known of values, its relative lockset, and the threads that
+//! run. Ways with the same locks are joined, as in ESP (Das, Lerner, Seigle, PLDI 2002), so that a lock taken under
+//! a condition is still known to be held where the same condition is tested again. Beyond the bound, ways are joined
+//! as the paper joins all of them.
+//!
+//! Invariant: two disjuncts of a state differ in their locksets. Cost of a join: linear in what the ways hold.
+
+use crate::access_path::{Path, Root, Site, may_overlap};
+use crate::fact::Fact;
+use crate::relative_lockset::RelativeLockset;
+use crate::symbolic_value::SymbolicValue;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Ways that are kept apart.
+pub const DISJUNCTS: usize = 4;
+
+/// Locations whose value a way keeps.
+const LOCATIONS: usize = 96;
+
+/// What is known of the threads that a creation makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Status {
+    /// All that were created have been joined.
+    Joined,
+    /// One may run.
+    Live,
+    /// Several may run.
+    Many,
+}
+
+/// One way to be at a point.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Disjunct {
+    /// Values of locations that differ from those on entry.
+    pub memory: BTreeMap<Path, SymbolicValue>,
+    /// What is known of values, by their name without a constant part.
+    pub facts: BTreeMap<Path, Fact>,
+    /// Locks acquired and released since entry.
+    pub locks: RelativeLockset,
+    /// Objects that may have become known to other threads since entry: made here, or reached from a formal.
+    pub published: BTreeSet<Path>,
+    /// Threads created since entry.
+    pub threads: BTreeMap<Site, Status>,
+    /// How often this thread has passed a barrier; none where that is not one number.
+    pub barriers: Option<u8>,
+}
+
+/// What is stored at a location.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// This value.
+    Value(SymbolicValue),
+    /// What was there on entry.
+    Initial,
+    /// One of several, or something unknown.
+    Unknown(Vec<SymbolicValue>),
+}
+
+impl Disjunct {
+    /// The way on which a function is entered.
+    pub fn entry() -> Disjunct {
+        Disjunct {
+            barriers: Some(0),
+            ..Disjunct::default()
+        }
+    }
+
+    /// What stands at `location`, `size` bytes.
+    pub fn stored(&self, location: &Path, size: u64) -> Stored {
+        if let Some(value) = self.memory.get(location) {
+            return match value {
+                SymbolicValue::Top => Stored::Unknown(vec![]),
+                value => Stored::Value(value.clone()),
+            };
+        }
+        let overlapping: Vec<_> = self.overlapping(location, size).map(|(_, v)| v.clone()).collect();
+        if overlapping.is_empty() { Stored::Initial } else { Stored::Unknown(overlapping) }
+    }
+
+    /// Kept locations that may share bytes with this one: same base, other offset or element.
+    fn overlapping<'a>(&'a self, location: &'a Path, size: u64) -> impl Iterator<Item = (&'a Path, &'a SymbolicValue)> {
+        self.with_root(location.root).filter(move |(p, _)| {
+            let same_base = p.steps.len() == location.steps.len()
+                && p.steps[..p.steps.len() - 1] == location.steps[..p.steps.len() - 1];
+            same_base && may_overlap(p.last(), 8, location.last(), size)
+        })
+    }
+
+    /// Kept locations with this root.
+    pub fn with_root(&self, root: Root) -> impl Iterator<Item = (&Path, &SymbolicValue)> {
+        self.memory.range(Path::of(root).floor()..).take_while(move |(p, _)| p.root == root)
+    }
+
+    /// Stores a value at the one location that the path is. Gives whether the object now holds a value that could not
+    /// be kept.
+    pub fn store(&mut self, location: &Path, size: u64, value: SymbolicValue) -> bool {
+        let definite = location.is_definite();
+        // Handles in an array stay beside each other: whoever joins its elements joins one of them.
+        let handle = |v: &SymbolicValue| matches!(v, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
+        let both = |old: &SymbolicValue| handle(old) && handle(&value);
+        let stale = self.overlapping(location, size).filter(|(_, v)| !both(v));
+        let stale: Vec<Path> = stale.map(|(p, _)| p.clone()).collect();
+        for path in stale {
+            if path != *location || !definite {
+                self.memory.insert(path, SymbolicValue::Top);
+            }
+        }
+        if self.memory.len() >= LOCATIONS && !self.memory.contains_key(location) {
+            return true;
+        }
+        // An element that is not known keeps what it may hold, for handles of threads.
+        match (definite, self.memory.get(location)) {
+            (false, Some(old)) if *old != value => self.memory.insert(location.clone(), SymbolicValue::Top),
+            _ => self.memory.insert(location.clone(), value),
+        };
+        false
+    }
+
+    /// Whether this root is an object that no other thread knows of.
+    pub fn is_private(&self, root: Root) -> bool {
+        root.is_made() && !self.published.contains(&Path::of(root))
+    }
+
+    /// Makes known what the value leads to, and all that can be reached from there.
+    pub fn publish(&mut self, value: &SymbolicValue) {
+        let mut work: Vec<Path> = value.paths().to_vec();
+        while let Some(path) = work.pop() {
+            let object = match path.root {
+                root if root.is_made() => Path::of(root),
+                Root::Formal(_) if path.is_definite() => path.split().0,
+                _ => continue,
+            };
+            let root = object.root;
+            if self.published.insert(object) {
+                let reached = self.with_root(root).flat_map(|(_, v)| v.paths().iter().cloned());
+                work.extend(reached.collect::<Vec<_>>());
+            }
+        }
+    }
+
+    /// Adds what is known of a value; none if it contradicts what is known already.
+    #[must_use]
+    pub fn learn(mut self, key: &Path, fact: Fact) -> Option<Disjunct> {
+        let known = self.facts.get(key).copied().unwrap_or(Fact::ANY);
+        let both = known.and(fact)?;
+        if both.says_something() {
+            self.facts.insert(key.clone(), both);
+        }
+        Some(self)
+    }
+
+    /// What is known of the value with this name.
+    pub fn fact(&self, key: &Path) -> Fact {
+        self.facts.get(key).copied().unwrap_or(Fact::ANY)
+    }
+
+    /// Forgets what hangs on these roots: their instruction is executed again, and names something else from now on.
+    pub fn forget(&mut self, gone: impl Fn(Root) -> bool + Copy) {
+        self.locks.forget(|p| p.mentions(gone));
+        self.facts.retain(|p, _| !p.mentions(gone));
+        self.published.retain(|p| !p.mentions(gone));
+        self.memory.retain(|p, _| !p.mentions(gone));
+        for value in self.memory.values_mut() {
+            if value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone)) {
+                *value = SymbolicValue::Top;
+            }
+        }
+    }
+
+    /// Drops values of memory that others may write.
+    pub fn forget_shared(&mut self) {
+        let published = &self.published;
+        for (path, value) in &mut self.memory {
+            let private = path.root.is_made() && !published.contains(&Path::of(path.root)) && !path.loads();
+            // Handles are written by who creates and read by who joins.
+            let handle = matches!(value, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
+            if !private && !handle {
+                *value = SymbolicValue::Top;
+            }
+        }
+        self.facts.retain(|key, _| !key.loads());
+    }
+
+    /// The join of two ways.
+    pub fn join(&self, other: &Disjunct) -> Disjunct {
+        let mut memory = BTreeMap::new();
+        for (path, value) in &self.memory {
+            let same = other.memory.get(path) == Some(value);
+            memory.insert(path.clone(), if same { value.clone() } else { SymbolicValue::Top });
+        }
+        for path in other.memory.keys() {
+            memory.entry(path.clone()).or_insert(SymbolicValue::Top);
+        }
+        let either = |path: &Path| self.fact(path).or(other.fact(path));
+        let facts = self.facts.keys().map(|p| (p.clone(), either(p))).filter(|(_, f)| f.says_something());
+        let mut threads = self.threads.clone();
+        for (site, status) in &other.threads {
+            let known = threads.entry(*site).or_insert(*status);
+            *known = (*known).max(*status);
+        }
+        Disjunct {
+            memory,
+            facts: facts.collect(),
+            locks: self.locks.join(&other.locks),
+            published: self.published.union(&other.published).cloned().collect(),
+            threads,
+            barriers: self.barriers.filter(|n| other.barriers == Some(*n)),
+        }
+    }
+}
+
+impl Path {
+    /// Below all paths with this root.
+    fn floor(mut self) -> Path {
+        self.last_mut().offset = i64::MIN;
+        self
+    }
+}
+
+/// The ways to be at a point; none: it is not reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    ways: Vec<Disjunct>,
+}
+
+impl State {
+    /// One way.
+    pub fn of(way: Disjunct) -> State {
+        State { ways: vec![way] }
+    }
+
+    /// The ways.
+    pub fn ways(&self) -> &[Disjunct] {
+        &self.ways
+    }
+
+    /// The ways, to be gone on with.
+    pub fn into_ways(self) -> Vec<Disjunct> {
+        self.ways
+    }
+
+    /// Whether the point is not reached.
+    pub fn is_unreached(&self) -> bool {
+        self.ways.is_empty()
+    }
+
+    /// Adds a way.
+    pub fn add(&mut self, way: Disjunct) {
+        if let Some(known) = self.ways.iter_mut().find(|w| w.locks == way.locks) {
+            if *known != way {
+                *known = known.join(&way);
+            }
+            return;
+        }
+        if self.ways.len() < DISJUNCTS {
+            self.ways.push(way);
+            return;
+        }
+        self.ways.push(way);
+        self.collapse();
+    }
+
+    /// Joins all ways.
+    pub fn collapse(&mut self) {
+        let mut rest = std::mem::take(&mut self.ways).into_iter();
+        if let Some(first) = rest.next() {
+            self.ways = vec![rest.fold(first, |all, w| all.join(&w))];
+        }
+    }
+
+    /// Adds all ways of another state.
+    pub fn merge(&mut self, other: State) {
+        for way in other.ways {
+            self.add(way);
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "state_tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! Summaries: what a function does to the locks, memory and threads of whoever calls it, in terms of its formals and of
+//! globals (RELAY, section 3.2, `LockSummary`).
+//!
+//! A summary has several cases where the function does different things to locks and tells its caller which by the
+//! value it gives back (RELAY's conditional locking): the cases differ in the signs of that value or in their
+//! locksets, and there are at most [`CASES`]. A case may also require something of the values on entry: then it cannot
+//! be what happened to a caller of whom the contrary is known.
+
+use crate::access_path::{Path, Root, Site};
+use crate::execution::Execution;
+use crate::fact::Fact;
+use crate::relative_lockset::RelativeLockset;
+use crate::state::{Disjunct, Status};
+use crate::symbolic_value::SymbolicValue::{self, Top};
+use deadheat_ir::SymbolId;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Cases at most.
+pub const CASES: usize = 4;
+/// Locations that a case says something of, and requirements.
+const LOCATIONS: usize = 48;
+
+/// A way on which a function returns.
+#[derive(Clone, Debug)]
+pub struct Exit {
+    /// The way.
+    pub way: Disjunct,
+    /// What it gives back.
+    pub result: SymbolicValue,
+    /// What is known of that.
+    pub fact: Fact,
+}
+
+/// A handle of the caller's that is joined.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JoinedHandle {
+    /// The handle.
+    pub handle: Path,
+    /// In a loop: one after the other.
+    pub in_loop: bool,
+}
+
+/// What happens in one kind of return.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Case {
+    /// Changes of locks.
+    pub locks: RelativeLockset,
+    /// What is given back.
+    pub result: SymbolicValue,
+    /// What is known of that.
+    pub fact: Fact,
+    /// What holds of values on entry.
+    pub requires: BTreeMap<Path, Fact>,
+    /// What is stored where.
+    pub memory: BTreeMap<Path, SymbolicValue>,
+    /// What other threads may know of now.
+    pub published: BTreeSet<Path>,
+    /// Threads created.
+    pub threads: BTreeMap<Site, Status>,
+    /// Barriers passed.
+    pub barriers: Option<u8>,
+}
+
+/// What calls of a function do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// The cases; none: it does not return.
+    pub cases: Vec<Case>,
+    /// What each creation in it, and below it, starts.
+    pub creations: BTreeMap<Site, BTreeSet<SymbolId>>,
+    /// Those whose function its caller decides on.
+    pub decided_by_caller: BTreeSet<Site>,
+    /// Handles that it is given and joins.
+    pub joined: BTreeSet<JoinedHandle>,
+    /// Locks without a name, changes that could not be expressed, blocks that did not settle.
+    pub cut: u32,
+}
+
+impl Summary {
+    /// The summary of an execution that was relative to its entry.
+    pub fn of(mut execution: Execution<'_>) -> Summary {
+        let exits = execution.exits();
+        let function = execution.function.number();
+        let mut cases: Vec<Case> = Vec::new();
+        let mut cut = execution.nameless + execution.unsettled;
+        for exit in exits {
+            let case = Case::of(exit, function, &mut cut);
+            let alike = |c: &Case| c.locks == case.locks && c.fact.class() == case.fact.class();
+            match cases.iter_mut().find(|c| alike(c)) {
+                Some(known) => *known = known.join(&case, function),
+                None => cases.push(case),
+            }
+        }
+        // Where all ways agree on locks, what is given back tells nothing about them.
+        if let [first, rest @ ..] = &cases[..] {
+            let alike = |c: &Case| c.locks == first.locks && c.threads == first.threads;
+            let tells = |c: &Case| c.result != first.result && matches!(c.result, SymbolicValue::Integer(_));
+            if cases.len() > CASES || rest.iter().all(|c| alike(c) && !tells(c)) {
+                let joined = rest.iter().fold(first.clone(), |all, c| all.join(c, function));
+                cases = vec![joined];
+            }
+        }
+        Summary {
+            cases,
+            creations: execution.creations,
+            decided_by_caller: execution.decided_by_caller,
+            joined: execution.joined,
+            cut,
+        }
+    }
+}
+
+impl Case {
+    fn of(exit: Exit, function: u32, cut: &mut u32) -> Case {
+        let Exit { way, result, fact } = exit;
+        let given = result.paths().iter().map(|p| p.root).collect::<Vec<_>>();
+        // The caller sees what hangs on formals, globals, and on what it is given.
+        let is_seen = |root: Root| match root {
+            Root::Formal(_) | Root::Global(_) => true,
+            Root::Fresh(_) => given.contains(&root),
+            _ => false,
+        };
+        // A frame is gone.
+        let outlives = |v: &SymbolicValue| {
+            let local = |r: Root| matches!(r, Root::Local(site) if site.function == function);
+            !v.paths().iter().any(|p| p.mentions(local))
+        };
+        let mut memory = BTreeMap::new();
+        // What hangs on something new that is stored in something seen is seen too.
+        let mut seen: BTreeSet<Root> = way.memory.keys().map(|p| p.root).filter(|r| is_seen(*r)).collect();
+        seen.extend(given.iter().copied());
+        loop {
+            let reached = |(p, v): (&Path, &SymbolicValue)| match seen.contains(&p.root) {
+                true => v.paths().iter().map(|p| p.root).filter(|r| matches!(r, Root::Fresh(_))).collect(),
+                false => Vec::new(),
+            };
+            let more: Vec<Root> = way.memory.iter().flat_map(reached).filter(|r| !seen.contains(r)).collect();
+            if more.is_empty() {
+                break;
+            }
+            seen.extend(more);
+        }
+        for (path, value) in &way.memory {
+            if !seen.contains(&path.root) || matches!(path.root, Root::Local(_) | Root::Opaque(_)) {
+                continue;
+            }
+            if memory.len() >= LOCATIONS {
+                *cut += 1;
+                break;
+            }
+            memory.insert(path.clone(), if outlives(value) { value.clone() } else { Top });
+        }
+        let on_entry = |r: Root| matches!(r, Root::Formal(_) | Root::Global(_));
+        let requires = way.facts.into_iter().filter(|(key, _)| on_entry(key.root)).take(LOCATIONS).collect();
+        let kept = way.published.into_iter().filter(|p| !matches!(p.root, Root::Local(_)));
+        Case {
+            locks: way.locks,
+            result: if outlives(&result) { result } else { Top },
+            fact,
+            requires,
+            memory,
+            published: kept.collect(),
+            threads: way.threads,
+            barriers: way.barriers,
+        }
+    }
+
+    /// One or the other.
+    fn join(&self, other: &Case, function: u32) -> Case {
+        let as_way = |c: &Case| Disjunct {
+            memory: c.memory.clone(),
+            facts: c.requires.clone(),
+            locks: c.locks.clone(),
+            published: c.published.clone(),
+            threads: c.threads.clone(),
+            barriers: c.barriers,
+        };
+        let way = as_way(self).join(&as_way(other));
+        // The name that a merged result gets is no instruction's: the caller names it by its call.
+        let merge = Site {
+            function,
+            instruction: u32::MAX,
+        };
+        Case {
+            locks: way.locks,
+            result: self.result.join(&other.result, merge),
+            fact: self.fact.or(other.fact),
+            requires: way.facts,
+            memory: way.memory,
+            published: way.published,
+            threads: way.threads,
+            barriers: way.barriers,
+        }
+    }
+}
