@@ -161,6 +161,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         tries: 0,
         hits: 0,
         replay: None,
+        reasons: Vec::new(),
         fingerprint: hash.hex(),
     }
 }

@@ -78,6 +78,7 @@ impl<'a> Names<'a> {
             tries: case.tries,
             hits: case.hits,
             replay: None,
+            reasons: Vec::new(),
             fingerprint: candidate.fingerprint(),
         };
         match &case.shown {

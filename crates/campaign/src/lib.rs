@@ -4,7 +4,7 @@
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`cause`]: in which order candidates are tried, and which together;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
-//! - [`scan`]: the static stage;
+//! - [`scan`], [`static_findings`]: the static stage, and its warnings in the words of the report;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`exploration`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
@@ -35,6 +35,7 @@ pub mod replay;
 pub mod scan;
 pub mod site_index;
 pub mod statement;
+pub mod static_findings;
 pub mod store;
 pub mod story;
 pub mod token;

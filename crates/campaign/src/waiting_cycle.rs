@@ -211,6 +211,7 @@ impl WaitingCycle {
             tries: case.tries,
             hits: case.hits,
             replay: None,
+            reasons: vec![],
             fingerprint: self.fingerprint.clone(),
         }
     }

@@ -209,9 +209,26 @@ impl Path {
     /// The values that give elements on the way.
     pub fn indices(&self) -> impl Iterator<Item = &Path> {
         self.steps.iter().filter_map(|s| match &s.index {
-            Some(Index { symbol: Symbol::Value(path), .. }) => Some(&**path),
+            Some(Index {
+                symbol: Symbol::Value(path),
+                ..
+            }) => Some(&**path),
             _ => None,
         })
+    }
+
+    /// The path with "any element" where an index goes back to one of those roots; none if the path itself does.
+    pub fn without_index(&self, gone: impl Fn(Root) -> bool) -> Option<Path> {
+        if gone(self.root) {
+            return None;
+        }
+        let mut path = self.clone();
+        for index in path.steps.iter_mut().filter_map(|s| s.index.as_mut()) {
+            if matches!(&index.symbol, Symbol::Value(value) if gone(value.root)) {
+                index.symbol = Symbol::Any;
+            }
+        }
+        Some(path)
     }
 
     /// Whether a root of the path, its indices' included, is one of those.

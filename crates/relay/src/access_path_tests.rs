@@ -36,7 +36,10 @@ fn depth_is_bounded() {
 fn elements_overlap_by_stride() {
     let any = |offset| Step {
         offset,
-        index: Some(Index { symbol: Symbol::Any, stride: 16 }),
+        index: Some(Index {
+            symbol: Symbol::Any,
+            stride: 16,
+        }),
     };
     assert!(may_overlap(&any(0), 4, &Step::at(32), 4));
     assert!(!may_overlap(&any(0), 4, &Step::at(36), 4));
@@ -46,7 +49,10 @@ fn elements_overlap_by_stride() {
     assert!(may_overlap(&Step::at(0), 8, &Step::at(4), 4));
     let unknown = Step {
         offset: 0,
-        index: Some(Index { symbol: Symbol::Any, stride: 0 }),
+        index: Some(Index {
+            symbol: Symbol::Any,
+            stride: 0,
+        }),
     };
     assert!(may_overlap(&unknown, 1, &Step::at(99), 1));
 }

@@ -36,8 +36,10 @@ impl BottomUp {
             unsettled: 0,
         };
         for level in levels(&graph) {
-            let done: Vec<(Vec<(usize, Summary)>, bool)> =
-                level.into_par_iter().map(|component| all.component(subject, &graph, &component)).collect();
+            let done: Vec<(Vec<(usize, Summary)>, bool)> = level
+                .into_par_iter()
+                .map(|component| all.component(subject, &graph, &component))
+                .collect();
             for (summaries, settled) in done {
                 all.unsettled += if settled { 0 } else { summaries.len() };
                 for (function, summary) in summaries {
@@ -49,9 +51,18 @@ impl BottomUp {
     }
 
     /// Summarises the functions of one component.
-    fn component(&self, subject: &Subject<'_>, graph: &[Vec<usize>], component: &[usize]) -> (Vec<(usize, Summary)>, bool) {
+    fn component(
+        &self,
+        subject: &Subject<'_>,
+        graph: &[Vec<usize>],
+        component: &[usize],
+    ) -> (Vec<(usize, Summary)>, bool) {
         let entry = Entry::relative();
-        let mut known = Within { rest: self, component, own: vec![None; component.len()] };
+        let mut known = Within {
+            rest: self,
+            component,
+            own: vec![None; component.len()],
+        };
         let recursive = component.len() > 1 || component.iter().any(|f| graph[*f].contains(f));
         let mut settled = false;
         for _ in 0..if recursive { ROUNDS } else { 1 } {
@@ -130,7 +141,11 @@ fn levels(graph: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
     let mut levels: Vec<Vec<Vec<usize>>> = Vec::new();
     for (number, component) in components.into_iter().enumerate() {
         component.iter().for_each(|f| of[*f] = number);
-        let below = component.iter().flat_map(|f| &graph[*f]).map(|g| of[*g]).filter(|c| *c != number);
+        let below = component
+            .iter()
+            .flat_map(|f| &graph[*f])
+            .map(|g| of[*g])
+            .filter(|c| *c != number);
         let level = below.map(|c| level_of[c] + 1).max().unwrap_or(0);
         level_of.push(level);
         if levels.len() <= level {
@@ -194,6 +209,9 @@ mod tests {
     fn callees_come_first() {
         let graph = vec![vec![1], vec![2, 3], vec![1], vec![], vec![4, 0]];
         assert_eq!(components(&graph), [vec![3], vec![1, 2], vec![0], vec![4]]);
-        assert_eq!(levels(&graph), [vec![vec![3]], vec![vec![1, 2]], vec![vec![0]], vec![vec![4]]]);
+        assert_eq!(
+            levels(&graph),
+            [vec![vec![3]], vec![vec![1, 2]], vec![vec![0]], vec![vec![4]]]
+        );
     }
 }

@@ -42,7 +42,11 @@ impl Frame<'_> {
 
     /// The name of a creation: the call's, if the caller decides what is started.
     fn creation(&self, site: Site) -> Site {
-        if self.summary.decided_by_caller.contains(&site) { self.call } else { site }
+        if self.summary.decided_by_caller.contains(&site) {
+            self.call
+        } else {
+            site
+        }
     }
 }
 
@@ -109,7 +113,8 @@ impl Execution<'_> {
             for way in ways.iter_mut() {
                 actuals.iter().for_each(|value| way.publish(value));
                 for (path, value) in way.memory.clone() {
-                    if !way.is_private(path.root) && !matches!(value, Named(ref p) if matches!(p.root, Root::Thread(_))) {
+                    if !way.is_private(path.root) && !matches!(value, Named(ref p) if matches!(p.root, Root::Thread(_)))
+                    {
                         way.memory.insert(path, Top);
                     }
                 }
@@ -175,7 +180,8 @@ impl Execution<'_> {
                 let functions = actuals.iter().flat_map(|a| a.paths());
                 let started = functions.filter_map(|p| self.subject.function_symbol(p));
                 let started: Vec<_> = started.collect();
-                if started.is_empty() && actuals.iter().any(|a| a.paths().iter().any(|p| matches!(p.root, Root::Formal(_)))) {
+                let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
+                if actuals.iter().any(given) {
                     self.decided_by_caller.insert(call);
                 }
                 self.creations.entry(name).or_default().extend(started);
@@ -214,7 +220,11 @@ impl Execution<'_> {
             SymbolicValue::May(name, paths) => {
                 let all: Vec<SymbolicValue> = paths.iter().map(rebind).collect();
                 let named: Option<smallvec::SmallVec<[Path; 2]>> = all.iter().map(|v| v.name().cloned()).collect();
-                let name = if name.root == Root::Opaque(call) { name.clone() } else { Path::of(Root::Opaque(call)) };
+                let name = if name.root == Root::Opaque(call) {
+                    name.clone()
+                } else {
+                    Path::of(Root::Opaque(call))
+                };
                 named.map_or(Top, |paths| SymbolicValue::May(name, paths))
             }
             value => value.clone(),
@@ -232,8 +242,11 @@ impl Execution<'_> {
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.
             way.locks.forget(|held| !held.is_constant());
         }
-        let stores: Vec<(SymbolicValue, SymbolicValue)> =
-            case.memory.iter().map(|(path, value)| (rebind(path), rebind_value(value))).collect();
+        let stores: Vec<(SymbolicValue, SymbolicValue)> = case
+            .memory
+            .iter()
+            .map(|(path, value)| (rebind(path), rebind_value(value)))
+            .collect();
         for (to, value) in stores {
             if to.name().is_some() {
                 self.store(&mut way, &to, 8, value);

@@ -199,7 +199,13 @@ impl Execution<'_> {
     }
 
     /// The way with `value predicate constant` known, if that can hold.
-    fn learn_comparison(&self, way: Disjunct, value: &SymbolicValue, predicate: Predicate, constant: i64) -> Option<Disjunct> {
+    fn learn_comparison(
+        &self,
+        way: Disjunct,
+        value: &SymbolicValue,
+        predicate: Predicate,
+        constant: i64,
+    ) -> Option<Disjunct> {
         let known = known(&way, value);
         if let Some(n) = known.constant() {
             return (Fact::compare(predicate, n, constant) != Some(false)).then_some(way);
@@ -213,7 +219,11 @@ impl Execution<'_> {
         }
         let fact = Fact::of_comparison(predicate, constant.wrapping_sub(offset))?;
         // Of an address moved by a constant, "not null" says nothing of where it was moved from.
-        if offset != 0 && fact.constant().is_none() { Some(way) } else { way.learn(&base, fact) }
+        if offset != 0 && fact.constant().is_none() {
+            Some(way)
+        } else {
+            way.learn(&base, fact)
+        }
     }
 }
 
@@ -255,7 +265,10 @@ pub fn load(subject: &Subject<'_>, way: &Disjunct, location: &Path, size: u64) -
             match handles[..] {
                 [] => Top,
                 [one] => one.clone(),
-                _ => May(location.clone(), handles.iter().flat_map(|v| v.paths().iter().cloned()).collect()),
+                _ => May(
+                    location.clone(),
+                    handles.iter().flat_map(|v| v.paths().iter().cloned()).collect(),
+                ),
             }
         }
         Stored::Initial => {

@@ -285,7 +285,9 @@ impl<'a> Execution<'a> {
         let body = self.body;
         let ways = state.into_ways();
         let under = |this: &Self, condition: Value, holds: bool| {
-            ways.iter().filter_map(|w| this.assume(w.clone(), condition, holds)).collect::<Vec<_>>()
+            ways.iter()
+                .filter_map(|w| this.assume(w.clone(), condition, holds))
+                .collect::<Vec<_>>()
         };
         let edges: Vec<(usize, Vec<Disjunct>)> = match &body.blocks[block].terminator {
             Terminator::Return(_) | Terminator::Resume | Terminator::Unreachable => vec![],
@@ -309,7 +311,10 @@ impl<'a> Execution<'a> {
             }
             other => other.successors().map(|to| (to.index(), ways.clone())).collect(),
         };
-        edges.into_iter().map(|(to, ways)| (to, self.enter(block, to, ways))).collect()
+        edges
+            .into_iter()
+            .map(|(to, ways)| (to, self.enter(block, to, ways)))
+            .collect()
     }
 
     /// Goes along an edge: leaves loops, closes them, and gives the phis their values.
@@ -327,7 +332,10 @@ impl<'a> Execution<'a> {
             .range()
             .map_while(|n| match &body.instructions[n].operation {
                 Operation::Phi { incoming } => {
-                    let value = incoming.iter().find(|(block, _)| block.index() == from).map(|(_, v)| *v);
+                    let value = incoming
+                        .iter()
+                        .find(|(block, _)| block.index() == from)
+                        .map(|(_, v)| *v);
                     Some((n, value))
                 }
                 _ => None,
@@ -337,7 +345,10 @@ impl<'a> Execution<'a> {
         let mut state = State::default();
         for mut way in ways {
             // Phis take their values at once: what they give is not seen by the others.
-            let values: Vec<_> = phis.iter().map(|(_, v)| (self.value(*v), self.knowledge(&way, *v))).collect();
+            let values: Vec<_> = phis
+                .iter()
+                .map(|(_, v)| (self.value(*v), self.knowledge(&way, *v)))
+                .collect();
             for ((n, operand), (value, fact)) in phis.iter().zip(values) {
                 if self.is_undefined(*operand) {
                     continue;
@@ -400,7 +411,9 @@ impl<'a> Execution<'a> {
             value => value,
         };
         // What is computed from operands alone goes with them.
-        let old = self.environment[instruction].as_ref().filter(|_| !self.is_computed(instruction));
+        let old = self.environment[instruction]
+            .as_ref()
+            .filter(|_| !self.is_computed(instruction));
         let joined = old.map_or_else(|| value.clone(), |old| old.join(&value, site));
         if self.environment[instruction].as_ref() != Some(&joined) {
             self.changed = true;

@@ -19,7 +19,10 @@ const ALL: u8 = 7;
 
 impl Fact {
     /// Nothing.
-    pub const ANY: Fact = Fact { signs: ALL, equal: None };
+    pub const ANY: Fact = Fact {
+        signs: ALL,
+        equal: None,
+    };
     /// It is 0, false, or null.
     pub const ZERO: Fact = Fact {
         signs: ZERO,
@@ -69,7 +72,11 @@ impl Fact {
         }
         let equal = self.equal.or(other.equal);
         // Of the integers only 0 has the sign 0.
-        Some(if signs == ZERO { Fact::ZERO } else { Fact { signs, equal } })
+        Some(if signs == ZERO {
+            Fact::ZERO
+        } else {
+            Fact { signs, equal }
+        })
     }
 
     /// One of the two holds.

@@ -39,12 +39,19 @@ pub fn guards(locks: &RelativeLockset, address: Option<&Path>, is_single: &dyn F
         if !change.acquired && change.level <= 0 {
             continue;
         }
-        let mut add = |name| guards.push(Guard { name, mode: change.mode });
+        let mut add = |name| {
+            guards.push(Guard {
+                name,
+                mode: change.mode,
+            })
+        };
         if is_single(lock) {
             add(GuardName::Absolute(lock.clone()));
         }
         if let Some(address) = address {
-            relative(lock, address).into_iter().for_each(|steps| add(GuardName::Relative(steps)));
+            relative(lock, address)
+                .into_iter()
+                .for_each(|steps| add(GuardName::Relative(steps)));
             element(lock, address).into_iter().for_each(&mut add);
         }
     }
@@ -102,7 +109,10 @@ mod tests {
     use crate::relative_lockset::Change;
 
     fn opaque(n: u32) -> Path {
-        Path::of(Root::Opaque(Site { function: 0, instruction: n }))
+        Path::of(Root::Opaque(Site {
+            function: 0,
+            instruction: n,
+        }))
     }
 
     fn held(lock: &Path, mode: Mode) -> RelativeLockset {
@@ -134,7 +144,10 @@ mod tests {
         };
         let at = |n| of(&element(1, &opaque(n), 40), &element(2, &opaque(n), 8));
         assert!(exclude(&at(1), &at(2)));
-        assert!(!exclude(&at(1), &of(&element(1, &opaque(3), 40), &element(2, &opaque(2), 8))));
+        assert!(!exclude(
+            &at(1),
+            &of(&element(1, &opaque(3), 40), &element(2, &opaque(2), 8))
+        ));
     }
 
     #[test]

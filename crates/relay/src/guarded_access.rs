@@ -1,7 +1,7 @@
 //! Guarded accesses (RELAY, section 3.3), as equivalence classes: all accesses of a root that are alike in where they go,
 //! what they do, under which locks, beside which threads. A program has few classes and many accesses.
 
-use crate::access_path::{Path, Root, Site, Symbol};
+use crate::access_path::{Path, Root, Site, Step, Symbol};
 use crate::execution::{AccessEvent, AccessKind};
 use crate::guard::{self, Guards};
 use crate::state::Status;
@@ -105,7 +105,7 @@ pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool) -> b
     if let (Some(p), Some(q)) = (&a.path, &b.path) {
         let objects = p.root.is_object() && q.root.is_object() && !p.loads() && !q.loads();
         if objects {
-            let overlap = p.root == q.root && crate::access_path::may_overlap(p.last(), a.size, q.last(), b.size);
+            let overlap = p.root == q.root && may_overlap_across(p, a.size, q, b.size);
             return overlap && !(a.root == b.root && (own(p.root) || each_its_own(p, a.size, q, b.size)));
         }
         if p == q {
@@ -115,7 +115,7 @@ pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool) -> b
             // One base, other places in it.
             let same_base = p.steps[..p.steps.len() - 1] == q.steps[..q.steps.len() - 1];
             if same_base {
-                return crate::access_path::may_overlap(p.last(), a.size, q.last(), b.size);
+                return may_overlap_across(p, a.size, q, b.size);
             }
         }
     }
@@ -127,6 +127,16 @@ pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool) -> b
         }
         _ => a.tag.is_some() && a.tag == b.tag,
     }
+}
+
+/// Overlap of accesses in different threads: an index of one is no index of the other, whatever it is called.
+fn may_overlap_across(p: &Path, size: u64, q: &Path, other: u64) -> bool {
+    let unknown = |step: &Step| {
+        let mut step = step.clone();
+        step.index.iter_mut().for_each(|i| i.symbol = Symbol::Any);
+        step
+    };
+    crate::access_path::may_overlap(&unknown(p.last()), size, &unknown(q.last()), other)
 }
 
 fn cells_overlap(a: &ClassKey, x: Cell, b: &ClassKey, y: Cell) -> bool {

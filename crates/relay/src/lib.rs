@@ -31,6 +31,7 @@ pub mod guarded_access;
 mod library_calls;
 pub mod lock_order;
 pub mod models;
+pub mod naming;
 pub mod parallelism;
 pub mod points_to;
 pub mod rank;

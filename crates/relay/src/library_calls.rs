@@ -72,7 +72,8 @@ impl Execution<'_> {
         }
         if let Some(operand) = &model.releases {
             let lock = self.lock(operand.argument, operand.name.as_deref(), actuals);
-            ways.iter_mut().for_each(|way| self.release(way, site, lock.as_ref(), observer));
+            ways.iter_mut()
+                .for_each(|way| self.release(way, site, lock.as_ref(), observer));
         }
         let mut state = match &model.acquires {
             Some(acquisition) => self.acquire(at, acquisition, actuals, ways, observer),
@@ -210,7 +211,9 @@ impl Execution<'_> {
         let control = control.name().cloned();
         let mut inside: Vec<Disjunct> = state.ways().to_vec();
         if let Some(control) = &control {
-            inside.iter_mut().for_each(|way| way.locks.apply(control, Change::acquire(Mode::Exclusive)));
+            inside
+                .iter_mut()
+                .for_each(|way| way.locks.apply(control, Change::acquire(Mode::Exclusive)));
         }
         for target in self.functions(function) {
             self.call_function(at, target, &[], control.as_ref(), &inside, observer, &mut after);
@@ -239,11 +242,12 @@ impl Execution<'_> {
     ) {
         let site = self.site(at);
         let actual = |n: u16| actuals.get(usize::from(n)).cloned().unwrap_or(Top);
-        let counters = self.counters(at);
         for way in ways {
             let behind = |value: &SymbolicValue| value.name().map_or(Top, |p| load(self.subject, way, p, 8));
             let function = match &creation.function_at {
-                Some((n, offsets)) => offsets.iter().fold(actual(*n), |value, offset| behind(&value.plus(*offset))),
+                Some((n, offsets)) => offsets
+                    .iter()
+                    .fold(actual(*n), |value, offset| behind(&value.plus(*offset))),
                 None => creation.function.map_or(Top, actual),
             };
             let argument = match creation.argument_at {
@@ -254,8 +258,11 @@ impl Execution<'_> {
             if functions.is_empty() && !matches!(function, Integer(_)) {
                 functions = self.subject.aliasing.targets(self.function, at).to_vec();
             }
-            let decided_by_caller = function.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
+            let handle = creation.handle_at.map_or(Top, actual);
+            let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
+            let decided_by_caller = given(&function) || given(&argument) || given(&handle);
             let name = self.creation_name(site);
+            let counters = self.counters(name);
             observer.creation(CreationEvent {
                 name,
                 site,
@@ -293,7 +300,10 @@ impl Execution<'_> {
 
     /// The name of a creation: the outermost call at which it is known what is started.
     fn creation_name(&self, site: Site) -> Site {
-        let decided = self.summaries.summary(self.function).is_some_and(|s| s.decided_by_caller.contains(&site));
+        let decided = self
+            .summaries
+            .summary(self.function)
+            .is_some_and(|s| s.decided_by_caller.contains(&site));
         self.entry.creator.filter(|_| decided).unwrap_or(site)
     }
 
@@ -301,7 +311,8 @@ impl Execution<'_> {
     fn start(&self, way: &mut Disjunct, name: Site, functions: &[FunctionId], many: bool) {
         let known = way.threads.get(&name).copied();
         let again = many || matches!(known, Some(Status::Live | Status::Many));
-        way.threads.insert(name, if again { Status::Many } else { Status::Live });
+        way.threads
+            .insert(name, if again { Status::Many } else { Status::Live });
         for summary in functions.iter().filter_map(|f| self.summaries.summary(*f)) {
             for site in summary.cases.iter().flat_map(|c| c.threads.keys()) {
                 let status = way.threads.entry(*site).or_insert(Status::Live);
@@ -311,18 +322,20 @@ impl Execution<'_> {
         way.forget_shared();
     }
 
-    /// Phis of the loops around an instruction that have another value in each round.
-    fn counters(&self, at: usize) -> BTreeSet<Site> {
-        let shape = &self.subject.shapes[self.function.index()];
-        let block = self.block_of(at);
+    /// Phis of the loops around an instruction, here or in a caller, that have another value in each round.
+    fn counters(&self, name: Site) -> BTreeSet<Site> {
+        let function = name.function as usize;
+        let (shape, body) = (&self.subject.shapes[function], &self.subject.module.functions[function]);
+        let block = body.blocks.partition_point(|b| b.end <= name.instruction);
         let around = shape.loops.iter().filter(|l| l.blocks.binary_search(&block).is_ok());
         let mut counters = BTreeSet::new();
         for each in around {
-            for n in self.body.blocks[each.header].range() {
-                let is_phi = matches!(self.body.instructions[n].operation, Operation::Phi { .. });
-                let counts = |l: LocalId| shape::induction(self.subject.module, self.body, shape, l).is_some();
-                if is_phi && counts(self.body.local_of(n)) {
-                    counters.insert(self.site(n));
+            for n in body.blocks[each.header].range() {
+                let is_phi = matches!(body.instructions[n].operation, Operation::Phi { .. });
+                let counts = |l: LocalId| shape::induction(self.subject.module, body, shape, l).is_some();
+                if is_phi && counts(body.local_of(n)) {
+                    let instruction = n as u32;
+                    counters.insert(Site { instruction, ..name });
                 }
             }
         }
@@ -331,7 +344,11 @@ impl Execution<'_> {
 
     /// Whether a value is read from an element that a variable chooses.
     fn is_element(&self, value: Value) -> bool {
-        match value.local().and_then(|l| self.body.definition(l)).map(|d| &d.operation) {
+        match value
+            .local()
+            .and_then(|l| self.body.definition(l))
+            .map(|d| &d.operation)
+        {
             Some(Operation::Load { address, .. }) => self.value(*address).name().is_some_and(Path::is_indexed),
             _ => self.value(value).name().is_some_and(Path::is_indexed),
         }
@@ -357,7 +374,10 @@ impl Execution<'_> {
             })
             .collect();
         if sites.is_empty() {
-            if let Some(path) = handle.name().filter(|p| matches!(p.root, Root::Formal(_) | Root::Global(_))) {
+            if let Some(path) = handle
+                .name()
+                .filter(|p| matches!(p.root, Root::Formal(_) | Root::Global(_)))
+            {
                 let in_loop = in_loop || around.is_some();
                 let handle = path.clone();
                 if self.joined.insert(crate::summary::JoinedHandle { handle, in_loop }) {
@@ -409,7 +429,11 @@ impl Execution<'_> {
 
     /// A thread whose handle is not known: the only one, or, one after the other, all whose handles are not known.
     fn join_unknown(&self, way: &mut Disjunct, in_loop: bool) {
-        let handles: BTreeSet<Root> = way.memory.values().flat_map(|v| v.paths().iter().map(|p| p.root)).collect();
+        let handles: BTreeSet<Root> = way
+            .memory
+            .values()
+            .flat_map(|v| v.paths().iter().map(|p| p.root))
+            .collect();
         let lost: Vec<Site> = way
             .threads
             .iter()

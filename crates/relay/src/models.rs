@@ -78,7 +78,9 @@ impl Model {
     /// Names of locks that are no objects.
     pub fn lock_names(&self) -> impl Iterator<Item = &str> {
         let acquired = self.acquires.as_ref().and_then(|a| a.name.as_deref());
-        acquired.into_iter().chain(self.releases.as_ref().and_then(|r| r.name.as_deref()))
+        acquired
+            .into_iter()
+            .chain(self.releases.as_ref().and_then(|r| r.name.as_deref()))
     }
 }
 
@@ -326,7 +328,8 @@ impl Models {
             }
             self.models.push(model);
         }
-        self.patterns.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.0.cmp(&b.0)));
+        self.patterns
+            .sort_by(|a, b| b.0.len().cmp(&a.0.len()).then(a.0.cmp(&b.0)));
         Ok(())
     }
 
@@ -340,7 +343,12 @@ impl Models {
 
     /// The model of a function, by its linkage name.
     pub fn get(&self, name: &str) -> Option<&Model> {
-        let pattern = || self.patterns.iter().find(|(start, _)| name.starts_with(start.as_str())).map(|(_, n)| n);
+        let pattern = || {
+            self.patterns
+                .iter()
+                .find(|(start, _)| name.starts_with(start.as_str()))
+                .map(|(_, n)| n)
+        };
         self.exact.get(name).or_else(pattern).and_then(|&n| self.models.get(n))
     }
 }
@@ -365,7 +373,10 @@ mod tests {
         let text = "version = 1\n[[function]]\nnames = [\"malloc\", \"my_lock*\"]\nacquires = { argument = 1 }\n";
         models.add("mine", text).unwrap();
         assert_eq!(models.get("malloc").unwrap().returns, Returned::Unknown);
-        assert_eq!(models.get("my_lock_slow").unwrap().acquires.as_ref().unwrap().argument, Some(1));
+        assert_eq!(
+            models.get("my_lock_slow").unwrap().acquires.as_ref().unwrap().argument,
+            Some(1)
+        );
     }
 
     #[test]

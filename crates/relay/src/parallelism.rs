@@ -29,7 +29,9 @@ impl<'a> Parallelism<'a> {
         for (ancestor, _) in roots.iter().enumerate() {
             // Roots that can come about without this ancestor: not known to it.
             let mut without = vec![false; count];
-            let mut due: Vec<usize> = (0..count).filter(|r| *r != ancestor && roots[*r].creators.is_empty()).collect();
+            let mut due: Vec<usize> = (0..count)
+                .filter(|r| *r != ancestor && roots[*r].creators.is_empty())
+                .collect();
             while let Some(root) = due.pop() {
                 if !std::mem::replace(&mut without[root], true) {
                     due.extend((0..count).filter(|r| *r != ancestor && roots[*r].creators.contains(&root)));
@@ -39,7 +41,11 @@ impl<'a> Parallelism<'a> {
                 known_to[root][ancestor] = root != ancestor && !without[root];
             }
         }
-        Parallelism { roots, known_to, enabled }
+        Parallelism {
+            roots,
+            known_to,
+            enabled,
+        }
     }
 
     /// Whether two accesses, or locks taken, may happen at the same time in different threads.

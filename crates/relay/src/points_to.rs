@@ -80,7 +80,10 @@ impl Aliasing for Pointers<'_> {
         let graph = self.0.call_graph();
         let called = graph.targets(function, instruction);
         match called {
-            [] => graph.callbacks(function, instruction).first().map_or(&[], |c| &c.targets),
+            [] => graph
+                .callbacks(function, instruction)
+                .first()
+                .map_or(&[], |c| &c.targets),
             called => called,
         }
     }

@@ -83,23 +83,54 @@ pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey,
     };
     let objects = (object_of(a), object_of(b));
     let same_object = objects.0.is_some() && objects.0 == objects.1;
-    let (guarded, all) = objects.0.and_then(|o| sizes.guarded.get(&o)).copied().unwrap_or_default();
+    let (guarded, all) = objects
+        .0
+        .and_then(|o| sizes.guarded.get(&o))
+        .copied()
+        .unwrap_or_default();
     let one_guarded = a.guards.is_empty() != b.guards.is_empty();
     let in_program = |c: &ClassKey| found.roots[c.root].key.start == Start::Program;
     let handler = |c: &ClassKey| found.roots[c.root].kind == RootKind::Handler;
     weigh(same_object, 30, "both accesses are surely to this object");
-    weigh(!same_object && a.path.is_some() && a.path == b.path, 20, "both accesses go the same way from a global");
+    weigh(
+        !same_object && a.path.is_some() && a.path == b.path,
+        20,
+        "both accesses go the same way from a global",
+    );
     weigh(one_guarded, 20, "one side holds a lock, the other holds none");
-    weigh(!a.guards.is_empty() && !b.guards.is_empty(), 15, "both sides hold locks, but no common one");
-    weigh(all > 0 && guarded * 2 > all, 15, "most accesses to this object are under a lock");
-    weigh(a.kind == AccessKind::Write && b.kind == AccessKind::Write, 5, "both write");
+    weigh(
+        !a.guards.is_empty() && !b.guards.is_empty(),
+        15,
+        "both sides hold locks, but no common one",
+    );
+    weigh(
+        all > 0 && guarded * 2 > all,
+        15,
+        "most accesses to this object are under a lock",
+    );
+    weigh(
+        a.kind == AccessKind::Write && b.kind == AccessKind::Write,
+        5,
+        "both write",
+    );
     weigh(a.atomic != b.atomic, -5, "one side is atomic");
-    weigh(a.kind == AccessKind::Free || b.kind == AccessKind::Free, -10, "one side frees the object");
+    weigh(
+        a.kind == AccessKind::Free || b.kind == AccessKind::Free,
+        -10,
+        "one side frees the object",
+    );
     weigh(handler(a) || handler(b), -5, "one side is a signal handler");
     let made = |root: Option<Root>| root.is_some_and(Root::is_made);
-    let large = [a, b].iter().filter_map(|c| c.cell).any(|c| sizes.objects.get(&c.class).is_some_and(|n| *n > 1));
+    let large = [a, b]
+        .iter()
+        .filter_map(|c| c.cell)
+        .any(|c| sizes.objects.get(&c.class).is_some_and(|n| *n > 1));
     let large = large && !same_object;
-    weigh(!same_object, -15, "only points-to says that both accesses may be to one object");
+    weigh(
+        !same_object,
+        -15,
+        "only points-to says that both accesses may be to one object",
+    );
     weigh(large, -10, "the points-to class stands for several objects");
     let same_entry = found.roots[a.root].key.function == found.roots[b.root].key.function;
     weigh(same_entry && a.root == b.root, -5, "two threads with the same entry");

@@ -78,7 +78,11 @@ impl Change {
 
     /// This and then the other (figure 3).
     fn then(self, other: Change) -> Change {
-        let mode = if self.acquired || self.level > 0 { self.mode.min(other.mode) } else { other.mode };
+        let mode = if self.acquired || self.level > 0 {
+            self.mode.min(other.mode)
+        } else {
+            other.mode
+        };
         Change {
             acquired: (self.acquired || other.acquired) && !other.released,
             released: (self.released || other.released) && !other.acquired,

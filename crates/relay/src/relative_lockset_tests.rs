@@ -52,8 +52,14 @@ fn a_join_keeps_must_and_may() {
 
 #[test]
 fn acquired_again_is_no_longer_released() {
-    assert_eq!(sets(&after(&[(1, Change::RELEASE), (1, ACQUIRE)])), (vec![lock(1)], vec![]));
-    assert_eq!(sets(&after(&[(1, ACQUIRE), (1, Change::RELEASE)])), (vec![], vec![lock(1)]));
+    assert_eq!(
+        sets(&after(&[(1, Change::RELEASE), (1, ACQUIRE)])),
+        (vec![lock(1)], vec![])
+    );
+    assert_eq!(
+        sets(&after(&[(1, ACQUIRE), (1, Change::RELEASE)])),
+        (vec![], vec![lock(1)])
+    );
 }
 
 #[test]
@@ -66,11 +72,18 @@ fn a_re_entrant_lock_is_held_until_the_last_release() {
 #[test]
 fn the_weakest_mode_counts() {
     let shared = after(&[(1, Change::acquire(Mode::Shared))]);
-    assert_eq!(after(&[(1, ACQUIRE)]).join(&shared).get(&lock(1)).unwrap().mode, Mode::Shared);
+    assert_eq!(
+        after(&[(1, ACQUIRE)]).join(&shared).get(&lock(1)).unwrap().mode,
+        Mode::Shared
+    );
 }
 
 fn events() -> impl Strategy<Value = Vec<(u32, Change)>> {
-    let change = prop_oneof![Just(ACQUIRE), Just(Change::acquire(Mode::Shared)), Just(Change::RELEASE)];
+    let change = prop_oneof![
+        Just(ACQUIRE),
+        Just(Change::acquire(Mode::Shared)),
+        Just(Change::RELEASE)
+    ];
     prop::collection::vec((0..4_u32, change), 0..5)
 }
 

@@ -84,13 +84,23 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     let start = Start::Program;
     let creates = |f: &FunctionId| summaries.summary(*f).is_some_and(|s| !s.creations.is_empty());
     let constructors = constructors(module).filter(creates);
-    let program = main.into_iter().chain(constructors).map(|function| RootKey { start, function });
+    let program = main
+        .into_iter()
+        .chain(constructors)
+        .map(|function| RootKey { start, function });
     starts.splice(0..0, program);
     // What runs before main has threads running when main begins.
     let mut running = std::collections::BTreeMap::new();
-    for key in starts.iter().filter(|k| k.start == Start::Program && Some(k.function) != main) {
+    for key in starts
+        .iter()
+        .filter(|k| k.start == Start::Program && Some(k.function) != main)
+    {
         let cases = summaries.summary(key.function).map_or(&[][..], |s| &s.cases);
-        running.extend(cases.iter().flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))));
+        running.extend(
+            cases
+                .iter()
+                .flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))),
+        );
     }
     let found = top_down::run(&subject, &summaries, &starts, &running);
     let parallelism = Parallelism::new(&found.roots, !options.always_parallel);
@@ -118,8 +128,11 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
 
 /// Functions that run before `main`.
 fn constructors(module: &Module) -> impl Iterator<Item = FunctionId> + '_ {
-    module.functions().filter(|(_, function)| {
-        let kind = &module[function.symbol].kind;
-        matches!(kind, SymbolKind::Function { attributes, .. } if attributes.constructor)
-    }).map(|(id, _)| id)
+    module
+        .functions()
+        .filter(|(_, function)| {
+            let kind = &module[function.symbol].kind;
+            matches!(kind, SymbolKind::Function { attributes, .. } if attributes.constructor)
+        })
+        .map(|(id, _)| id)
 }

@@ -3,7 +3,9 @@
 //! Loops are the strongly connected parts that back edges of a depth-first walk close; irreducible ones are taken as
 //! far as their back edges show them. Cost: linear, and loops times their blocks.
 
-use deadheat_ir::{BinaryOperator, Block, Constant, Function, LocalId, Module, Operation, Predicate, Terminator, Value};
+use deadheat_ir::{
+    BinaryOperator, Block, Constant, Function, LocalId, Module, Operation, Predicate, Terminator, Value,
+};
 
 /// A loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,9 +33,8 @@ impl Shape {
     /// The shape of a function.
     pub fn of(function: &Function) -> Shape {
         let count = function.blocks.len();
-        let successors = |b: usize| -> Vec<usize> {
-            function.blocks[b].terminator.successors().map(|s| s.index()).collect()
-        };
+        let successors =
+            |b: usize| -> Vec<usize> { function.blocks[b].terminator.successors().map(|s| s.index()).collect() };
         let mut shape = Shape {
             position: vec![None; count],
             innermost: vec![None; count],
@@ -79,7 +80,11 @@ impl Shape {
         headers.dedup();
         for header in headers {
             let mut blocks = vec![header];
-            let mut work: Vec<usize> = back.iter().filter(|(_, to)| *to == header).map(|(from, _)| *from).collect();
+            let mut work: Vec<usize> = back
+                .iter()
+                .filter(|(_, to)| *to == header)
+                .map(|(from, _)| *from)
+                .collect();
             let mut inside = vec![false; function.blocks.len()];
             inside[header] = true;
             while let Some(block) = work.pop() {
@@ -111,7 +116,11 @@ impl Shape {
     /// The loops that the edge leaves.
     pub fn left(&self, from: usize, to: usize) -> impl Iterator<Item = usize> + '_ {
         let leaves = move |l: &Loop| l.blocks.binary_search(&from).is_ok() && l.blocks.binary_search(&to).is_err();
-        self.loops.iter().enumerate().filter(move |(_, l)| leaves(l)).map(|(n, _)| n)
+        self.loops
+            .iter()
+            .enumerate()
+            .filter(move |(_, l)| leaves(l))
+            .map(|(n, _)| n)
     }
 }
 
@@ -140,7 +149,10 @@ pub fn induction(module: &Module, function: &Function, shape: &Shape, phi: Local
             return None;
         }
     }
-    let bound = each.blocks.iter().find_map(|b| bound(module, function, &function.blocks[*b], phi));
+    let bound = each
+        .blocks
+        .iter()
+        .find_map(|b| bound(module, function, &function.blocks[*b], phi));
     Some(Induction { start, bound })
 }
 

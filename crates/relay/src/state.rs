@@ -76,7 +76,11 @@ impl Disjunct {
             };
         }
         let overlapping: Vec<_> = self.overlapping(location, size).map(|(_, v)| v.clone()).collect();
-        if overlapping.is_empty() { Stored::Initial } else { Stored::Unknown(overlapping) }
+        if overlapping.is_empty() {
+            Stored::Initial
+        } else {
+            Stored::Unknown(overlapping)
+        }
     }
 
     /// Kept locations that may share bytes with this one: same base, other offset or element.
@@ -90,7 +94,9 @@ impl Disjunct {
 
     /// Kept locations with this root.
     pub fn with_root(&self, root: Root) -> impl Iterator<Item = (&Path, &SymbolicValue)> {
-        self.memory.range(Path::of(root).floor()..).take_while(move |(p, _)| p.root == root)
+        self.memory
+            .range(Path::of(root).floor()..)
+            .take_while(move |(p, _)| p.root == root)
     }
 
     /// Stores a value at the one location that the path is. Gives whether the object now holds a value that could not
@@ -161,7 +167,17 @@ impl Disjunct {
         self.locks.forget(|p| p.mentions(gone));
         self.facts.retain(|p, _| !p.mentions(gone));
         self.published.retain(|p| !p.mentions(gone));
-        self.memory.retain(|p, _| !p.mentions(gone));
+        let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
+        for path in stale {
+            let Some(value) = self.memory.remove(&path) else { continue };
+            // Of an element whose index is gone it is known only that some element holds the value.
+            if let Some(some) = path.without_index(gone) {
+                let known = self.memory.entry(some).or_insert_with(|| value.clone());
+                if *known != value {
+                    *known = SymbolicValue::Top;
+                }
+            }
+        }
         for value in self.memory.values_mut() {
             if value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone)) {
                 *value = SymbolicValue::Top;
@@ -194,7 +210,11 @@ impl Disjunct {
             memory.entry(path.clone()).or_insert(SymbolicValue::Top);
         }
         let either = |path: &Path| self.fact(path).or(other.fact(path));
-        let facts = self.facts.keys().map(|p| (p.clone(), either(p))).filter(|(_, f)| f.says_something());
+        let facts = self
+            .facts
+            .keys()
+            .map(|p| (p.clone(), either(p)))
+            .filter(|(_, f)| f.says_something());
         let mut threads = self.threads.clone();
         for (site, status) in &other.threads {
             let known = threads.entry(*site).or_insert(*status);

@@ -34,7 +34,13 @@ fn ways_with_other_locks_are_kept_apart() {
 fn a_contradiction_is_no_way() {
     let way = Disjunct::entry().learn(&global(1), Fact::NON_ZERO).unwrap();
     assert!(way.clone().learn(&global(1), Fact::ZERO).is_none());
-    assert_eq!(way.learn(&global(1), Fact::NOT_NEGATIVE).unwrap().fact(&global(1)).class(), 4);
+    assert_eq!(
+        way.learn(&global(1), Fact::NOT_NEGATIVE)
+            .unwrap()
+            .fact(&global(1))
+            .class(),
+        4
+    );
 }
 
 #[test]

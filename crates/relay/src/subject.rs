@@ -48,7 +48,10 @@ impl<'a> Subject<'a> {
     /// Looks everything up once.
     pub fn new(module: &'a Module, models: &'a Models, aliasing: &'a dyn Aliasing) -> Subject<'a> {
         let model = |symbol: SymbolId| {
-            let is_function = matches!(module[symbol].kind, SymbolKind::Function { .. } | SymbolKind::IFunc { .. });
+            let is_function = matches!(
+                module[symbol].kind,
+                SymbolKind::Function { .. } | SymbolKind::IFunc { .. }
+            );
             let model = models.get(module.name(symbol)).filter(|_| is_function)?;
             // "Does nothing" is said of functions that cannot be looked into.
             (module[symbol].body().is_none() || *model != Model::default().named_as(model)).then_some(model)
@@ -78,7 +81,10 @@ impl<'a> Subject<'a> {
 
     /// The name of the lock with this number, if it has only a name.
     pub fn lock_name(&self, number: u32) -> Option<&'a str> {
-        self.named_locks.iter().find(|(_, n)| **n == number).map(|(name, _)| *name)
+        self.named_locks
+            .iter()
+            .find(|(_, n)| **n == number)
+            .map(|(name, _)| *name)
     }
 
     /// The symbol behind a root's number.

@@ -131,10 +131,20 @@ impl Case {
         seen.extend(given.iter().copied());
         loop {
             let reached = |(p, v): (&Path, &SymbolicValue)| match seen.contains(&p.root) {
-                true => v.paths().iter().map(|p| p.root).filter(|r| matches!(r, Root::Fresh(_))).collect(),
+                true => v
+                    .paths()
+                    .iter()
+                    .map(|p| p.root)
+                    .filter(|r| matches!(r, Root::Fresh(_)))
+                    .collect(),
                 false => Vec::new(),
             };
-            let more: Vec<Root> = way.memory.iter().flat_map(reached).filter(|r| !seen.contains(r)).collect();
+            let more: Vec<Root> = way
+                .memory
+                .iter()
+                .flat_map(reached)
+                .filter(|r| !seen.contains(r))
+                .collect();
             if more.is_empty() {
                 break;
             }
@@ -151,7 +161,12 @@ impl Case {
             memory.insert(path.clone(), if outlives(value) { value.clone() } else { Top });
         }
         let on_entry = |r: Root| matches!(r, Root::Formal(_) | Root::Global(_));
-        let requires = way.facts.into_iter().filter(|(key, _)| on_entry(key.root)).take(LOCATIONS).collect();
+        let requires = way
+            .facts
+            .into_iter()
+            .filter(|(key, _)| on_entry(key.root))
+            .take(LOCATIONS)
+            .collect();
         let kept = way.published.into_iter().filter(|p| !matches!(p.root, Root::Local(_)));
         Case {
             locks: way.locks,

@@ -108,7 +108,10 @@ impl SymbolicValue {
 mod tests {
     use super::*;
 
-    const HERE: Site = Site { function: 0, instruction: 7 };
+    const HERE: Site = Site {
+        function: 0,
+        instruction: 7,
+    };
 
     fn global(n: u32) -> SymbolicValue {
         SymbolicValue::of(Root::Global(n))

@@ -53,7 +53,11 @@ const LOCATIONS: usize = 48;
 
 /// How a created thread is entered, and the object that each instance has for itself.
 pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Option<Root>) {
-    let own_root = event.argument.name().filter(|p| !p.loads() && event.way.is_private(p.root)).map(|p| p.root);
+    let own_root = event
+        .argument
+        .name()
+        .filter(|p| !p.loads() && event.way.is_private(p.root))
+        .map(|p| p.root);
     let rename = |path: &Path| each_its_own(path, event.counters, event.name);
     let rename_value = |value: &SymbolicValue| match value {
         Named(path) => Named(rename(path)),
@@ -64,12 +68,18 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
     let mut seen: BTreeSet<Root> = event.argument.paths().iter().map(|p| p.root).collect();
     let mut work: Vec<Root> = seen.iter().copied().collect();
     while let Some(root) = work.pop() {
-        for (path, value) in event.way.with_root(root) {
+        for (path, value) in event.way.with_root(root).filter(|(_, v)| **v != SymbolicValue::Top) {
             if way.memory.len() >= LOCATIONS {
                 break;
             }
             way.memory.insert(rename(path), rename_value(value));
-            work.extend(value.paths().iter().map(|p| p.root).filter(|r| r.is_made() && seen.insert(*r)));
+            work.extend(
+                value
+                    .paths()
+                    .iter()
+                    .map(|p| p.root)
+                    .filter(|r| r.is_made() && seen.insert(*r)),
+            );
         }
     }
     way.publish(event.argument);
@@ -77,8 +87,12 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
     way.published.extend(made.map(Path::of));
     way.threads.clone_from(&event.way.threads);
     let again = event.model.many || matches!(way.threads.get(&event.name), Some(Status::Live | Status::Many));
-    way.threads.insert(event.name, if again { Status::Many } else { Status::Live });
-    let formals = match event.model.function_at.is_some() && event.model.argument_at.is_none() && event.model.argument.is_none() {
+    way.threads
+        .insert(event.name, if again { Status::Many } else { Status::Live });
+    let formals = match event.model.function_at.is_some()
+        && event.model.argument_at.is_none()
+        && event.model.argument.is_none()
+    {
         true => vec![],
         false => vec![Some(rename_value(event.argument))],
     };
@@ -112,7 +126,11 @@ fn each_its_own(path: &Path, counters: &BTreeSet<Site>, name: Site) -> Path {
 }
 
 /// Formals of which nothing is known get names that are not mixed up with those of other functions.
-pub fn known_formals(mut formals: Vec<Option<SymbolicValue>>, function: FunctionId, count: usize) -> Vec<Option<SymbolicValue>> {
+pub fn known_formals(
+    mut formals: Vec<Option<SymbolicValue>>,
+    function: FunctionId,
+    count: usize,
+) -> Vec<Option<SymbolicValue>> {
     formals.resize(count.max(formals.len()), None);
     for (n, formal) in formals.iter_mut().enumerate() {
         if matches!(formal, None | Some(SymbolicValue::Top)) {

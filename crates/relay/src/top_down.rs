@@ -302,6 +302,7 @@ impl Observer for Watch<'_> {
     }
 
     fn exit(&mut self, way: &Disjunct) {
+        self.seen.barriers = self.seen.barriers.max(way.barriers.unwrap_or(1));
         self.seen.exits.push(way.locks.clone());
     }
 }
@@ -315,11 +316,18 @@ impl Watch<'_> {
     /// The name of creations below a call that this function, or one of its callers, decides on.
     fn creator_for(&self, event: &CallEvent<'_>) -> Option<Site> {
         use crate::execution::Summaries;
-        let decides = |f| self.summaries.summary(f).is_some_and(|s| !s.decided_by_caller.is_empty());
+        let decides = |f| {
+            self.summaries
+                .summary(f)
+                .is_some_and(|s| !s.decided_by_caller.is_empty())
+        };
         if !decides(event.callee) {
             return None;
         }
-        let own = self.summaries.summary(self.function).is_some_and(|s| s.decided_by_caller.contains(&event.site));
+        let own = self
+            .summaries
+            .summary(self.function)
+            .is_some_and(|s| s.decided_by_caller.contains(&event.site));
         self.creator.filter(|_| own).or(Some(event.site))
     }
 }
@@ -350,11 +358,32 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
         }
     }
     // Handles of threads, for whoever joins them.
-    let handles = event.way.memory.iter().filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
+    let handles = event
+        .way
+        .memory
+        .iter()
+        .filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
     way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
-    way.published = event.way.published.iter().filter(|p| seen.contains(&p.root)).cloned().collect();
-    let bases: Vec<Path> = event.actuals.iter().filter_map(|v| v.key().cloned()).map(|p| p.split().0).collect();
-    way.facts = event.way.facts.iter().filter(|(k, _)| bases.contains(k)).map(|(k, f)| (k.clone(), *f)).collect();
+    way.published = event
+        .way
+        .published
+        .iter()
+        .filter(|p| seen.contains(&p.root))
+        .cloned()
+        .collect();
+    let bases: Vec<Path> = event
+        .actuals
+        .iter()
+        .filter_map(|v| v.key().cloned())
+        .map(|p| p.split().0)
+        .collect();
+    way.facts = event
+        .way
+        .facts
+        .iter()
+        .filter(|(k, _)| bases.contains(k))
+        .map(|(k, f)| (k.clone(), *f))
+        .collect();
     Entry {
         formals: thread_root::known_formals(formals, event.callee, parameters),
         way,
@@ -472,7 +501,9 @@ impl Work<'_> {
         self.found.controls.extend(seen.controls);
         self.found.hand_made.extend(seen.hand_made);
         if self.found.contexts[number as usize].caller.is_none() {
-            self.found.exits.extend(seen.exits.into_iter().map(|locks| (root, locks)));
+            self.found
+                .exits
+                .extend(seen.exits.into_iter().map(|locks| (root, locks)));
         }
         let barriers = &mut self.found.roots[root].barriers;
         *barriers = (*barriers).max(seen.barriers);
@@ -498,7 +529,12 @@ impl Work<'_> {
 
 /// An entry that stands for both.
 fn join_entries(a: &Entry, b: &Entry, function: FunctionId) -> Entry {
-    let formals = a.formals.iter().zip(&b.formals).map(|(x, y)| if x == y { x.clone() } else { None }).collect();
+    let formals = a
+        .formals
+        .iter()
+        .zip(&b.formals)
+        .map(|(x, y)| if x == y { x.clone() } else { None })
+        .collect();
     Entry {
         formals: thread_root::known_formals(formals, function, a.formals.len()),
         way: a.way.join(&b.way),
@@ -513,7 +549,11 @@ fn single_functions(subject: &Subject<'_>, starts: &[RootKey]) -> Vec<bool> {
     let mut callers: Vec<Vec<(usize, usize)>> = vec![Vec::new(); module.functions.len()];
     for (id, function) in module.functions() {
         for (at, instruction) in function.instructions.iter().enumerate() {
-            if let deadheat_ir::Operation::Call { callee: deadheat_ir::Callee::Direct(symbol), .. } = instruction.operation {
+            if let deadheat_ir::Operation::Call {
+                callee: deadheat_ir::Callee::Direct(symbol),
+                ..
+            } = instruction.operation
+            {
                 if let Some(body) = module[symbol].body() {
                     callers[body.index()].push((id.index(), at));
                 }
@@ -523,14 +563,19 @@ fn single_functions(subject: &Subject<'_>, starts: &[RootKey]) -> Vec<bool> {
     let mut called: Vec<Vec<usize>> = vec![Vec::new(); module.functions.len()];
     for (callee, from) in callers.iter().enumerate() {
         let [(caller, at)] = from[..] else { continue };
-        let block = module.functions[caller].blocks.partition_point(|b| b.end as usize <= at);
+        let block = module.functions[caller]
+            .blocks
+            .partition_point(|b| b.end as usize <= at);
         let once = subject.shapes[caller].innermost.get(block).is_some_and(Option::is_none);
         if once && !module[module.functions[callee].symbol].address_taken {
             called[caller].push(callee);
         }
     }
     let mut single = vec![false; module.functions.len()];
-    let program = starts.iter().filter(|k| k.start == Start::Program).map(|k| k.function.index());
+    let program = starts
+        .iter()
+        .filter(|k| k.start == Start::Program)
+        .map(|k| k.function.index());
     let mut due: Vec<usize> = program.filter(|f| callers[*f].is_empty()).collect();
     while let Some(function) = due.pop() {
         if !std::mem::replace(&mut single[function], true) {

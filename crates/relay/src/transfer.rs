@@ -49,10 +49,19 @@ impl Execution<'_> {
                         _ if !is_tracked(access.class) => Top,
                         // A value that is read anew each time has no lasting name.
                         _ if access.volatile || access.is_atomic() => self.load_once(way, &from, place.size),
-                        from => from.name().map_or(Top, |path| load(self.subject, way, path, place.size)),
+                        from => from
+                            .name()
+                            .map_or(Top, |path| load(self.subject, way, path, place.size)),
                     };
+                    let unknown = value == Top;
                     let fact = known(way, &value);
                     self.define(at, value, fact, way);
+                    // The same is read there again, as far as this function knows.
+                    let lasting = is_tracked(access.class) && !access.volatile && !access.is_atomic();
+                    if let Some(place) = from.name().filter(|p| unknown && lasting && p.is_definite()) {
+                        let read = SymbolicValue::of(Root::Opaque(self.site(at)));
+                        way.store(place, access.size.into(), read);
+                    }
                 }
             }
             Operation::Store { address, value, access } => {
@@ -227,7 +236,9 @@ impl Execution<'_> {
     ) -> State {
         let mut state = State::default();
         let learn = |way: &Disjunct, facts: &[(&Path, Fact)]| {
-            facts.iter().try_fold(way.clone(), |way, (key, fact)| way.learn(key, *fact))
+            facts
+                .iter()
+                .try_fold(way.clone(), |way, (key, fact)| way.learn(key, *fact))
         };
         for way in ways {
             let lock = word.name().filter(|p| !way.is_private(p.root));
@@ -237,7 +248,13 @@ impl Execution<'_> {
             };
             observer.hand_made_lock(lock);
             if let Some(mut won) = learn(&way, &taken) {
-                observer.acquisition(self.site(at), self.body.instructions[at].location, lock, Mode::Exclusive, &way);
+                observer.acquisition(
+                    self.site(at),
+                    self.body.instructions[at].location,
+                    lock,
+                    Mode::Exclusive,
+                    &way,
+                );
                 won.locks.apply(lock, Change::acquire(Mode::Exclusive));
                 state.add(won);
             }
@@ -271,7 +288,10 @@ impl Execution<'_> {
     fn reached(&self, address: &SymbolicValue, length: Value) -> SymbolicValue {
         let is_array = |path: &Path| match path.root {
             Root::Global(number) if !path.loads() => self.subject.symbol(number).is_some_and(|s| {
-                matches!(self.subject.module[s].kind, SymbolKind::Variable { structure: None, .. })
+                matches!(
+                    self.subject.module[s].kind,
+                    SymbolKind::Variable { structure: None, .. }
+                )
             }),
             _ => false,
         };
@@ -328,7 +348,10 @@ impl Execution<'_> {
     fn location(&self, at: usize) -> Option<LocationId> {
         let body = self.body;
         let block = &body.blocks[self.block_of(at)];
-        let from_here = body.instructions[at..block.end as usize].iter().map(|i| i.location).chain([block.location]);
+        let from_here = body.instructions[at..block.end as usize]
+            .iter()
+            .map(|i| i.location)
+            .chain([block.location]);
         let has_line = |l: &LocationId| self.subject.module[*l].line > 0;
         from_here.flatten().find(has_line).or(body.instructions[at].location)
     }
@@ -390,7 +413,10 @@ pub(crate) fn copy_memory(way: &mut Disjunct, target: &SymbolicValue, source: &S
     };
     let within = |p: &Path| {
         let depth = from.steps.len();
-        let (same, last) = (p.steps.len() >= depth && p.steps[..depth - 1] == from.steps[..depth - 1], from.last());
+        let (same, last) = (
+            p.steps.len() >= depth && p.steps[..depth - 1] == from.steps[..depth - 1],
+            from.last(),
+        );
         let step = p.steps.get(depth - 1)?;
         let distance = step.offset.wrapping_sub(last.offset);
         (same && step.index == last.index && (0..size as i64).contains(&distance)).then_some(distance)

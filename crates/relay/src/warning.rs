@@ -67,7 +67,12 @@ pub struct Warnings {
 type Line = (Option<StringId>, u32, Option<StringId>);
 
 /// Compares the classes.
-pub fn warnings(subject: &Subject<'_>, found: &TopDown, parallelism: &Parallelism<'_>, relay_filters: bool) -> Warnings {
+pub fn warnings(
+    subject: &Subject<'_>,
+    found: &TopDown,
+    parallelism: &Parallelism<'_>,
+    relay_filters: bool,
+) -> Warnings {
     let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
     let buckets = buckets(&classes);
     let sizes = rank::Sizes::of(subject, &classes);
@@ -116,7 +121,8 @@ pub fn warnings(subject: &Subject<'_>, found: &TopDown, parallelism: &Parallelis
         }
     }
     all.warnings = best.into_values().collect();
-    all.warnings.sort_by_key(|w| (std::cmp::Reverse(w.rank.score), w.object));
+    all.warnings
+        .sort_by_key(|w| (std::cmp::Reverse(w.rank.score), w.object));
     all
 }
 
@@ -133,7 +139,11 @@ fn conflict(found: &TopDown, parallelism: &Parallelism<'_>, a: &ClassKey, b: &Cl
 
 /// The object that a class is surely in.
 pub fn object_of(class: &ClassKey) -> Option<Root> {
-    class.path.as_ref().filter(|p| p.root.is_object() && !p.loads()).map(|p: &Path| p.root)
+    class
+        .path
+        .as_ref()
+        .filter(|p| p.root.is_object() && !p.loads())
+        .map(|p: &Path| p.root)
 }
 
 /// Classes that may be to one place.
@@ -198,6 +208,10 @@ fn line_number(module: &Module, location: Option<LocationId>) -> (&str, u32) {
 fn line(module: &Module, occurrence: Occurrence) -> Line {
     match occurrence.location {
         Some(location) => (Some(module[location].file), module[location].line, None),
-        None => (None, occurrence.site.instruction, Some(StringId::new(occurrence.site.function))),
+        None => (
+            None,
+            occurrence.site.instruction,
+            Some(StringId::new(occurrence.site.function)),
+        ),
     }
 }

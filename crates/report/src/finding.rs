@@ -77,6 +77,9 @@ pub struct Finding {
     pub hits: u32,
     /// Replay token; null while suspected.
     pub replay: Option<String>,
+    /// What speaks for a suspicion of the static stage, and against it.
+    #[serde(default)]
+    pub reasons: Vec<String>,
     /// Hash of kind and sites: the finding's name across builds and stores.
     pub fingerprint: String,
 }

@@ -180,6 +180,9 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         let what = input.differences.join(", ");
         writeln!(out, "  with input {}: {what}", input.id)?;
     }
+    if !f.reasons.is_empty() {
+        writeln!(out, "  why: {}", f.reasons.join("; "))?;
+    }
     evidence(out, f)?;
     match &f.replay {
         Some(token) if options.unstored => writeln!(out, "  again: deadheat replay {token} -- PROGRAM ARGS")?,

@@ -92,3 +92,17 @@ fn a_deadlock_waits_at_its_marks() {
     assert_eq!(texts(&case, &[dead(&[9, 2])]).len(), 1);
     assert_eq!(texts(&case, &[]).len(), 2);
 }
+
+#[test]
+fn the_static_stage_suspects() {
+    let case = case(
+        "//@ expect: harmful(assert)\n//@ stages: hunt scan\nx = 1; // RACE!(a)\ny = x; // RACE!(a)\n\
+         z; // RACE!(b) MISS(scan:n) why\nw; // WARN(scan:w) why\n",
+    );
+    let scan = |reported: &[Reported]| compare(&case, Stage::Scan, reported).len();
+    assert_eq!(scan(&[pair(false, 3, 4), pair(false, 6, 6)]), 0);
+    // Not suspected; suspected though marked as missed; not marked.
+    assert_eq!(scan(&[pair(false, 6, 6)]), 1);
+    assert_eq!(scan(&[pair(false, 3, 4), pair(false, 6, 6), pair(false, 5, 5)]), 1);
+    assert_eq!(scan(&[pair(false, 3, 4), pair(false, 6, 6), pair(false, 3, 6)]), 1);
+}

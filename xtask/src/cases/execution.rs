@@ -60,6 +60,10 @@ pub fn run(job: &Job<'_>, tool: &Path) -> Vec<Verdict> {
     let mut verdicts = Vec::new();
     for seed in 0..job.seeds {
         for &stage in job.case.stages.iter().filter(|stage| stage.exists()) {
+            // The static stage has no seed.
+            if stage == Stage::Scan && seed > 0 {
+                continue;
+            }
             let result = hunt(job, tool, &program, &scratch, stage, seed);
             verdicts.push(Verdict {
                 seed: Some(seed),
@@ -137,28 +141,31 @@ fn hunt(
     fs::write(&input, &job.case.stdin).map_err(told)?;
     // A hunt takes seeds from its first on.
     let first = seed * SEEDS_OF_A_HUNT;
-    let status = Command::new(tool)
+    let mut command = Command::new(tool);
+    command
         // A backtrace costs a Rust program that panics more than all the rest.
         .env("RUST_BACKTRACE", "0")
         .args(stage.command())
-        .args([
-            "--format",
-            "json",
-            "--suspected",
-            "-j",
-            "1",
-            "--budget",
-            BUDGET,
-            "--seed",
-            &first.to_string(),
-        ])
-        .arg("--store")
-        .arg(directory.join("store"))
-        .arg("--output")
-        .arg(&report)
-        .arg("--")
-        .arg(program)
-        .args(&job.case.args)
+        .args(["--format", "json", "-j", "1", "--output"])
+        .arg(&report);
+    if stage == Stage::Scan {
+        command.arg("--no-cache").arg(program);
+    } else {
+        command
+            .args([
+                "--suspected",
+                "--budget",
+                BUDGET,
+                "--seed",
+                &first.to_string(),
+                "--store",
+            ])
+            .arg(directory.join("store"))
+            .arg("--")
+            .arg(program)
+            .args(&job.case.args);
+    }
+    let status = command
         .current_dir(&directory)
         .stdin(fs::File::open(&input).map_err(told)?)
         .stdout(Stdio::null())
@@ -173,6 +180,9 @@ fn hunt(
     let source = job.case.path.file_name().unwrap_or_default().to_string_lossy();
     let found = reported::read(&json, &source).map_err(|error| failed(format!("unreadable report: {error}")))?;
     let mut differences = compare(job.case, stage, &found);
+    if stage == Stage::Scan && found.iter().any(|r| r.real) {
+        differences.push(Difference::Surplus("a static warning that is called real".into()));
+    }
     let shown = found.iter().any(|r| r.real);
     if shown != (status.code() == Some(1)) {
         differences.push(Difference::Surplus(format!(

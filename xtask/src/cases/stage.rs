@@ -26,7 +26,7 @@ impl Stage {
 
     /// Whether the tool has this stage.
     pub fn exists(self) -> bool {
-        matches!(self, Stage::Hunt | Stage::Explore)
+        matches!(self, Stage::Hunt | Stage::Scan | Stage::Explore)
     }
 
     /// The command of the tool.

@@ -36,6 +36,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         tries: 1,
         hits: 1,
         replay: None,
+        reasons: vec![],
         fingerprint: fingerprint.into(),
     }
 }

@@ -368,6 +368,23 @@ pub struct Scan {
     /// Print the intermediate representation and analyse nothing
     #[arg(long)]
     pub print_ir: bool,
+    /// Say how much was read and analyse nothing
+    #[arg(long)]
+    pub sizes: bool,
+    /// A function that any thread may call at any time
+    #[arg(long, value_name = "FUNCTION")]
+    pub entry: Vec<String>,
+    /// Models of library functions, beside those that come with deadheat
+    #[arg(long, value_name = "FILE")]
+    pub models: Vec<PathBuf>,
+    /// Take all threads to run beside each other: creation, join and barriers are not looked at
+    #[arg(long)]
+    pub always_parallel: bool,
+    /// Drop what the four filters of RELAY drop
+    #[arg(long)]
+    pub relay_filters: bool,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// How the program is run.

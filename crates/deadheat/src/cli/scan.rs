@@ -4,13 +4,14 @@ use super::arguments::Scan;
 use super::failed;
 use crate::driver::installation;
 use deadheat_campaign::report::exit;
-use deadheat_campaign::scan::{self, Linked, ReadOptions, Size, worker_in};
+use deadheat_campaign::scan::{self, Linked, Models, ReadOptions, Size, worker_in};
+use deadheat_campaign::static_findings;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Reads, joins, analyses; says what there is.
-pub fn scan(scan: Scan) -> ExitCode {
+pub fn scan(mut scan: Scan) -> ExitCode {
     if scan.inputs.is_empty() && scan.compile_commands.is_empty() {
         return super::misused(&"name programs, objects, archives or bitcode files, or --compile-commands FILE");
     }
@@ -19,23 +20,76 @@ pub fn scan(scan: Scan) -> ExitCode {
         Err(error) if !scan.compile_commands.is_empty() => return failed(&error),
         Err(_) => "clang-22".into(),
     };
+    let models = match models(&scan.models) {
+        Ok(models) => models,
+        Err(error) => return super::misused(&error),
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = ReadOptions {
         worker: worker_in(&installation::directory()),
         jobs: scan.jobs.map_or(cores, |jobs| jobs as usize),
-        settings: Default::default(),
+        settings: scan::ReadSettings {
+            keep: models.names(),
+            ..Default::default()
+        },
         cache: if scan.no_cache {
             None
         } else {
-            Some(scan.cache.unwrap_or_else(|| ".deadheat/modules".into()))
+            Some(scan.cache.clone().unwrap_or_else(|| ".deadheat/modules".into()))
         },
         clang,
         largest: LARGEST,
     };
+    // All that this stage finds is a suspicion.
+    scan.output.suspected = true;
     match scan::read(&scan.inputs, &scan.compile_commands, &options) {
         Ok(linked) if scan.print_ir => print(&linked),
-        Ok(linked) => tell(&linked),
+        Ok(linked) if scan.sizes => tell(&linked),
+        Ok(linked) => analyse(&linked, &models, &scan),
         Err(error) => failed(&error),
+    }
+}
+
+/// The models that come with the tool, and the user's.
+fn models(files: &[PathBuf]) -> Result<Models, String> {
+    let mut models = Models::built_in().map_err(|error| error.to_string())?;
+    for file in files {
+        let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        models
+            .add(&file.display().to_string(), &text)
+            .map_err(|error| error.to_string())?;
+    }
+    Ok(models)
+}
+
+/// Analyses each program and reports.
+fn analyse(linked: &Linked, models: &Models, scan: &Scan) -> ExitCode {
+    for skipped in &linked.skipped {
+        anstream::eprintln!("deadheat: skipped {}: {}", skipped.origin, skipped.reason);
+    }
+    let options = scan::Options {
+        entries: scan.entry.clone(),
+        always_parallel: scan.always_parallel,
+        relay_filters: scan.relay_filters,
+    };
+    let output = &scan.output;
+    let mut reports = Vec::new();
+    for program in &linked.programs {
+        let name = program.path.as_deref().map_or("objects".into(), Path::to_string_lossy);
+        match static_findings::analyse(program, models, &options) {
+            Ok(mut report) => {
+                report
+                    .notices
+                    .extend(scan::link_notes(&program.program.report, &program.program.module));
+                reports.push((name.into_owned(), report));
+            }
+            Err(error) => return failed(&format!("{name}: {error}")),
+        }
+    }
+    match &reports[..] {
+        [] => failed(&"no module could be read"),
+        [(_, report)] => super::output::finish(report, output, None, false, None),
+        several => super::output::several(several, output, Path::new(".deadheat")),
     }
 }
 

@@ -60,6 +60,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         tries: 20,
         hits: 0,
         replay: None,
+        reasons: vec![],
         fingerprint: "0123456789abcdef".into(),
     }
 }

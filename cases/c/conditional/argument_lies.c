@@ -1,0 +1,33 @@
+//@ expect: real
+//@ stages: scan
+// The caller says that it holds the lock, and does not.
+#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int value;
+
+static void add(int n, int locked) {
+    if (!locked)
+        pthread_mutex_lock(&lock);
+    value += n; // RACE!(a)
+    if (!locked)
+        pthread_mutex_unlock(&lock);
+}
+
+static void *first(void *arg) {
+    add(1, 0);
+    return arg;
+}
+
+static void *second(void *arg) {
+    add(2, 1);
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, first, 0);
+    pthread_create(&u, 0, second, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return 0;
+}

@@ -1,0 +1,38 @@
+//@ expect: none
+//@ stages: scan
+// In opposite orders, under a third lock.
+#include <pthread.h>
+pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = PTHREAD_MUTEX_INITIALIZER;
+int value;
+pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+
+static void *first(void *arg) {
+    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&a);
+    pthread_mutex_lock(&b);
+    value++;
+    pthread_mutex_unlock(&b);
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&gate);
+    return arg;
+}
+
+static void *second(void *arg) {
+    pthread_mutex_lock(&gate);
+    pthread_mutex_lock(&b);
+    pthread_mutex_lock(&a);
+    value++;
+    pthread_mutex_unlock(&a);
+    pthread_mutex_unlock(&b);
+    pthread_mutex_unlock(&gate);
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, first, 0);
+    pthread_create(&u, 0, second, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return 0;
+}

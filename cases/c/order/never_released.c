@@ -1,0 +1,23 @@
+//@ expect: misuse
+//@ stages: scan
+// A thread ends with its lock.
+#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int value;
+
+static void *worker(void *arg) {
+    pthread_mutex_lock(&lock);
+    if (value++ > 3)
+        return 0;
+    pthread_mutex_unlock(&lock);
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, worker, 0);
+    pthread_create(&u, 0, worker, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return 0;
+}

@@ -1,0 +1,24 @@
+//@ expect: none
+//@ stages: scan
+// Taken and given back in each round of a loop.
+#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int value;
+
+static void *worker(void *arg) {
+    for (int i = 0; i < 10; i++) {
+        pthread_mutex_lock(&lock);
+        value += i;
+        pthread_mutex_unlock(&lock);
+    }
+    return arg;
+}
+
+int main(void) {
+    pthread_t t, u;
+    pthread_create(&t, 0, worker, 0);
+    pthread_create(&u, 0, worker, 0);
+    pthread_join(t, 0);
+    pthread_join(u, 0);
+    return 0;
+}

@@ -1,0 +1,293 @@
+//! The static analysis of what was read, and its warnings in the words of the report.
+//!
+//! All of them are `suspected`: only a run proves. What was cut, and what the analysis could not follow, is said in the
+//! report's notices.
+
+use crate::hash::Fnv;
+use crate::scan::ScannedProgram;
+use deadheat_ir::{LocationId, Module};
+use deadheat_model::{AccessKind, FindingKind, Verdict};
+use deadheat_points_to::{Limits, PointsTo};
+use deadheat_relay::execution::AccessKind as Accessed;
+use deadheat_relay::guarded_access::Occurrence;
+use deadheat_relay::lock_order::{LeftLock, LockCycle};
+use deadheat_relay::relative_lockset::Mode;
+use deadheat_relay::subject::Subject;
+use deadheat_relay::warning::{Side, Warning};
+use deadheat_relay::{Models, Options, Scan, ScanError, naming, points_to::Pointers};
+use deadheat_report::finding::{
+    Access, Finding, Frame, Lock, Object, Program, Report, Stats, Thread, VERSION, Waiting,
+};
+use deadheat_report::symbol::demangle;
+use std::collections::BTreeSet;
+
+/// Warnings about one object that are reported; the rest is counted.
+const PER_OBJECT: usize = 24;
+
+/// Analyses a program and reports.
+///
+/// # Errors
+/// If there is nothing to start from.
+pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> Result<Report, ScanError> {
+    let module = &scanned.program.module;
+    let points_to = PointsTo::analyse(&scanned.program, models, &Limits::default());
+    let pointers = Pointers(&points_to);
+    let scan = deadheat_relay::scan(module, models, &pointers, options)?;
+    let subject = Subject::new(module, models, &pointers);
+    let words = Words {
+        module,
+        subject: &subject,
+        scan: &scan,
+    };
+    let mut findings = Vec::new();
+    let mut left_out = 0;
+    let mut of_object = std::collections::HashMap::new();
+    for warning in &scan.warnings.warnings {
+        let count = of_object.entry(warning.object).or_insert(0_usize);
+        *count += 1;
+        if *count > PER_OBJECT {
+            left_out += 1;
+            continue;
+        }
+        findings.push(words.race(warning));
+    }
+    findings.extend(scan.cycles.iter().map(|cycle| words.cycle(cycle)));
+    findings.extend(scan.left.iter().map(|left| words.left(left)));
+    for (number, finding) in (1..).zip(&mut findings) {
+        finding.id = format!("F{number}");
+    }
+    let candidates = u32::try_from(findings.len()).unwrap_or(u32::MAX);
+    Ok(Report {
+        version: VERSION,
+        program: Program {
+            file: scanned
+                .path
+                .as_ref()
+                .map_or_else(String::new, |p| p.display().to_string()),
+            args: vec![],
+            hash: String::new(),
+        },
+        findings,
+        stats: Stats {
+            candidates,
+            ..Stats::default()
+        },
+        notices: notices(&scan, &points_to, left_out),
+    })
+}
+
+/// What limits the result, and what it amounted to.
+fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
+    let (figures, cut) = (scan.figures, scan.found.cut);
+    let mut notices = vec![format!(
+        "{} thread roots; {} of {} functions reached in {} contexts; {} classes of accesses",
+        scan.found.roots.len(),
+        figures.reached,
+        figures.functions,
+        scan.found.contexts.len(),
+        scan.found.classes.len()
+    )];
+    let mut tell = |count: usize, what: &str| {
+        if count > 0 {
+            notices.push(format!("{count} {what}"));
+        }
+    };
+    let statistics = points_to.statistics();
+    tell(cut.unknown_starts, "creations of which it is not known what they start");
+    tell(
+        cut.nameless,
+        "acquisitions and releases of locks that have no name: not followed",
+    );
+    tell(statistics.unresolved, "calls through pointers that lead nowhere known");
+    tell(statistics.cut, "targets of calls through pointers left out");
+    tell(cut.contexts, "calls in contexts that were joined with others");
+    tell(cut.occurrences, "accesses like others that are not listed");
+    tell(figures.unsettled, "functions in recursion that did not settle");
+    tell(scan.warnings.cut, "comparisons of accesses not made");
+    tell(figures.cycles_cut, "searches for lock cycles cut short");
+    tell(scan.warnings.filtered, "warnings dropped by RELAY's filters");
+    tell(left_out, "more warnings about objects that are listed");
+    notices
+}
+
+struct Words<'a> {
+    module: &'a Module,
+    subject: &'a Subject<'a>,
+    scan: &'a Scan,
+}
+
+impl Words<'_> {
+    fn race(&self, warning: &Warning) -> Finding {
+        let [first, second] = &warning.sides;
+        let (kind, name) = naming::object(self.subject, warning.object, first.class.path.as_ref());
+        let object = Object {
+            kind: kind.into(),
+            name,
+            size: 0,
+            offset: first
+                .class
+                .path
+                .as_ref()
+                .and_then(|p| u64::try_from(p.last().offset).ok())
+                .unwrap_or(0),
+            thread: None,
+            allocated: vec![],
+            freed: false,
+        };
+        let accesses = vec![self.access("first", first), self.access("second", second)];
+        let mut hash = Fnv::default();
+        hash.text("static data-race");
+        for access in &accesses {
+            hash.text(&access.file)
+                .text(&access.function)
+                .text(&access.line.to_string());
+        }
+        Finding {
+            accesses,
+            object: Some(object),
+            reasons: warning.rank.reasons.iter().map(|r| (*r).to_owned()).collect(),
+            ..blank(FindingKind::DataRace, hash.hex())
+        }
+    }
+
+    fn access(&self, role: &str, side: &Side) -> Access {
+        let stack = self.stack(&side.occurrence);
+        let (file, line, column, function) = stack.first().map_or_else(Default::default, |f| {
+            (f.file.clone(), f.line, f.column, f.function.clone())
+        });
+        let mut locks: Vec<Lock> = side
+            .class
+            .guards
+            .iter()
+            .map(|g| Lock {
+                kind: "lock".into(),
+                name: naming::guard(self.subject, g),
+                shared: g.mode == Mode::Shared,
+            })
+            .collect();
+        locks.dedup();
+        Access {
+            role: role.into(),
+            file,
+            directory: String::new(),
+            line,
+            column,
+            function,
+            kind: match side.class.kind {
+                Accessed::Read => AccessKind::Read,
+                Accessed::Write => AccessKind::Write,
+                Accessed::Free => AccessKind::Free,
+            },
+            atomic: side.class.atomic,
+            size: if side.class.kind == Accessed::Free {
+                0
+            } else {
+                side.class.size
+            },
+            thread: self.thread(side.class.root),
+            stack,
+            locks,
+        }
+    }
+
+    fn thread(&self, root: usize) -> Thread {
+        let started = &self.scan.found.roots[root];
+        Thread {
+            number: root as u32,
+            start: Some(demangle(self.module.function_name(started.key.function))),
+            parent: started.creators.first().map(|c| *c as u32),
+            created: self.frames(started.location),
+        }
+    }
+
+    /// The calls from a root down to an access, innermost first.
+    fn stack(&self, occurrence: &Occurrence) -> Vec<Frame> {
+        let mut frames = self.frames(occurrence.location);
+        let mut seen = BTreeSet::new();
+        let mut at = occurrence.context;
+        while let Some((caller, location)) = self.scan.found.contexts[at as usize].caller {
+            if !seen.insert(at) {
+                break;
+            }
+            frames.extend(self.frames(location));
+            at = caller;
+        }
+        frames
+    }
+
+    fn frames(&self, location: Option<LocationId>) -> Vec<Frame> {
+        let places = naming::chain(self.module, location).map(|l| &self.module[l]);
+        let frame = |l: &deadheat_ir::Location| Frame {
+            function: demangle(&self.module[l.function]),
+            file: self.module[l.file].to_owned(),
+            line: l.line,
+            column: l.column,
+            inlined: l.inlined_at.is_some(),
+        };
+        places.map(frame).collect()
+    }
+
+    fn cycle(&self, cycle: &LockCycle) -> Finding {
+        let lock = |path| Lock {
+            kind: "lock".into(),
+            name: naming::path(self.subject, path),
+            shared: false,
+        };
+        let mut hash = Fnv::default();
+        hash.text("static deadlock");
+        let count = cycle.edges.len();
+        let waiting = cycle.edges.iter().enumerate().map(|(n, edge)| {
+            hash.text(&naming::path(self.subject, &edge.held));
+            Waiting {
+                thread: self.thread(edge.root),
+                wants: naming::path(self.subject, &edge.taken),
+                holder: Some(cycle.edges[(n + 1) % count].root as u32),
+                locks: edge.all.iter().map(lock).collect(),
+                stack: self.stack(&edge.at),
+            }
+        });
+        let threads = waiting.collect();
+        Finding {
+            threads,
+            reasons: vec!["each of the threads can hold the lock that the one before it waits for".into()],
+            ..blank(FindingKind::Deadlock, hash.hex())
+        }
+    }
+
+    fn left(&self, left: &LeftLock) -> Finding {
+        let name = naming::path(self.subject, &left.lock);
+        let mut hash = Fnv::default();
+        hash.text("static lock misuse").text(&name).text(&left.held.to_string());
+        let told = match left.held {
+            true => format!("on some path a thread ends and still holds {name}"),
+            false => format!("on some path a thread gives {name} back more often than it takes it"),
+        };
+        let root = &self.scan.found.roots[left.root];
+        let start = demangle(self.module.function_name(root.key.function));
+        Finding {
+            reasons: vec![format!("{told} (thread of {start})")],
+            ..blank(FindingKind::SyncMisuse, hash.hex())
+        }
+    }
+}
+
+fn blank(kind: FindingKind, fingerprint: String) -> Finding {
+    Finding {
+        id: String::new(),
+        kind,
+        verdict: Verdict::Suspected,
+        evidence: None,
+        accesses: vec![],
+        object: None,
+        orders: vec![],
+        threads: vec![],
+        ended_at: None,
+        story: None,
+        harm: None,
+        tries: 0,
+        hits: 0,
+        replay: None,
+        reasons: vec![],
+        fingerprint,
+    }
+}
