@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A starting gate: a broadcast lets three waiters go.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: harmful(deadlock)
+//@ stages: hunt scan
 // The flag is set without the mutex. If it is set between the waiter's test and its wait, the signal
 // meets nobody and the waiter sleeps for good.
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // The predicate and the data lie under the mutex, the wait in a loop.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A bounded queue whose items lie in it by value, everything under its mutex.
 #include <pthread.h>
 

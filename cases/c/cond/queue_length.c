@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The queue's length is looked at without its mutex.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A timed wait that may run out before the signal comes: both ways end well.
 #include <errno.h>
 #include <pthread.h>

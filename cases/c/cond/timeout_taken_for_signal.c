@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The waiter takes a time-out for the signal and reads the data that the other still writes.
 #include <pthread.h>
 #include <time.h>

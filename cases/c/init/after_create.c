@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The parent goes on filling in the argument after the thread was created.
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Every thread gets the address of the one counter that main goes on counting with.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A constructor starts a thread before main; main does not wait for it before it writes.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // main takes the configuration down while a detached thread may still use it: the semaphore tells only
 // that it began.
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Two threads hold a mutex each, but not the same one.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Every access under one mutex.
 #include <pthread.h>
 

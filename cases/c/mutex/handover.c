@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The race that lock hand-over hides: when the first thread is through its critical section before the
 // second enters, a happens-before detector sees the two writes ordered.
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Each object carries its own mutex; the two objects change hands.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // One thread takes the mutex, the other does not.
 #include <pthread.h>
 

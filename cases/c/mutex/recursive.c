@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A recursive mutex is still held after the inner unlock.
 #define _GNU_SOURCE
 #include <pthread.h>

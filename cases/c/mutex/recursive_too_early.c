@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // One unlock too many: the write comes after the recursive mutex was given back in full.
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A timed lock that ran out leads to no access.
 #include <pthread.h>
 #include <time.h>

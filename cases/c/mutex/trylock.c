@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Only a trylock that succeeded leads to the access.
 #include <pthread.h>
 

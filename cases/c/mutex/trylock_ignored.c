@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A trylock whose failure is ignored: the race is there only while the other thread holds the mutex,
 // so that phase 1 needs a schedule in which the trylock fails.
 #include <pthread.h>

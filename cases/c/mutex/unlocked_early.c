@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The value is read under the mutex but written back after it was given up.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // pthread_once: whoever comes second finds the table ready.
 #include <pthread.h>
 

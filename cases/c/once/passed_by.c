@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // One thread forgets to call pthread_once before it reads.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Two threads fill their halves of an array; the second begins one element too early. The loops walk
 // memory and are checked by range.
 #include <pthread.h>

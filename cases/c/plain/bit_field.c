@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Two bit-fields of one storage unit are one memory location (C11 3.14): writing one rewrites both.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // A zero-width bit-field puts the next one into a memory location of its own.
 #include <pthread.h>
 

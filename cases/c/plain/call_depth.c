@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The racing statements lie some calls deep; inlining must not move them off their lines.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // One thread writes a global variable, another reads it; main's accesses are ordered.
 #include <pthread.h>
 

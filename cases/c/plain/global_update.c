@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Two threads increment a global variable: a statement that races with itself.
 #include <pthread.h>
 

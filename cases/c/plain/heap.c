@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The fields of a heap block that both threads know: one raced over, one not.
 #include <pthread.h>
 #include <stdlib.h>

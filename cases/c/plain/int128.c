@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A 16-byte integer, written by one thread and read in its upper half by another.
 #include <pthread.h>
 

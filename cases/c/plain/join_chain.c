@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Creation and join order everything, through several threads.
 #include <pthread.h>
 

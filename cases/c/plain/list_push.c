@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Nodes pushed on a list without a lock: the head is raced over, the fresh nodes are not.
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // An x87 value of ten bytes. Clang's TSan does not instrument it and is silent here.
 #include <pthread.h>
 

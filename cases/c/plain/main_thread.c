@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The main thread itself races with the thread that it created; after the join it does not.
 #include <pthread.h>
 

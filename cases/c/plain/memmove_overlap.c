@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // memmove writes a range that memset of another thread writes too.
 #include <pthread.h>
 #include <string.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Neighbouring bytes are locations of their own, though they share a word and a cache line.
 #include <pthread.h>
 

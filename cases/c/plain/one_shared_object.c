@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // The same statement runs on many objects; only one of them is shared. Threads that stand at the
 // statement with different objects must not be taken for a race, nor the race be missed for them.
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // An 8-byte store and a 2-byte load inside it; the load behind it is not part of the race.
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Two threads run the same statements, each on its own heap block and its own element.
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // What nobody writes any more may be read by all.
 #include <pthread.h>
 

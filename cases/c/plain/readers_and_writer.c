@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Three readers stand against one writer: all readers that wait at the statement are one side.
 #include <pthread.h>
 

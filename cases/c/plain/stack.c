@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A local variable of main, lent to two threads.
 #include <pthread.h>
 

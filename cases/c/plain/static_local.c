@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A function with a static variable is called by two threads.
 #include <pthread.h>
 

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A structure assignment reads every field of its source.
 #include <pthread.h>
 

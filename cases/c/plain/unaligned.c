@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // An unaligned word that straddles two granules of eight bytes; only its last byte is shared.
 #include <pthread.h>
 #include <stdint.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Members of a union overlap: the last byte of the word is the fourth of the array.
 #include <pthread.h>
 

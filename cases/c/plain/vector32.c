@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A 32-byte vector store against a store into its last element.
 // Clang's TSan does not instrument accesses of this width and is silent here.
 #include <pthread.h>

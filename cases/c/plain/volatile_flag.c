@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // volatile is no synchronisation: the flag races, and so does what it is meant to publish.
 #include <pthread.h>
 #include <sched.h>

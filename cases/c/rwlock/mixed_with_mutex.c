@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Half of the program was moved to a read-write lock.
 #include <pthread.h>
 

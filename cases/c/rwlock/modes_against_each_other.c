@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // A write under the read lock is excluded from writers under the write lock, but not from readers.
 #include <pthread.h>
 

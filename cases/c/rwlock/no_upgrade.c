@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Read lock given up, write lock taken, value looked at again: no race and no violation.
 #include <pthread.h>
 

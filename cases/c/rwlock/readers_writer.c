@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // Readers under the read lock, the writer under the write lock.
 #include <pthread.h>
 

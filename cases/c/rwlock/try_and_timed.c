@@ -1,4 +1,5 @@
 //@ expect: none
+//@ stages: hunt scan
 // All ways to take a read-write lock, each used only when it was got. Clang's TSan does not know
 // pthread_rwlock_clockwrlock and reports the value.
 #define _GNU_SOURCE

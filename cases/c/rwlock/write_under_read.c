@@ -1,4 +1,5 @@
 //@ expect: real
+//@ stages: hunt scan
 // Two threads hold the read lock at once and write.
 #include <pthread.h>
 

@@ -169,7 +169,9 @@ impl Disjunct {
         self.published.retain(|p| !p.mentions(gone));
         let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
         for path in stale {
-            let Some(value) = self.memory.remove(&path) else { continue };
+            let Some(value) = self.memory.remove(&path) else {
+                continue;
+            };
             // Of an element whose index is gone it is known only that some element holds the value.
             if let Some(some) = path.without_index(gone) {
                 let known = self.memory.entry(some).or_insert_with(|| value.clone());
