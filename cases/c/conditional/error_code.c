@@ -6,7 +6,7 @@ pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 int value, closed;
 
 static int enter(int wanted) {
-    if (wanted > 8)
+    if (wanted > 8 || wanted < 0)
         return -1;
     pthread_mutex_lock(&lock);
     return wanted;

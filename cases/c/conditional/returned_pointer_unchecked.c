@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: real misuse
 //@ stages: scan
 // The same, but used before it is checked.
 #include <pthread.h>

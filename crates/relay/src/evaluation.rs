@@ -272,10 +272,12 @@ pub fn load(subject: &Subject<'_>, way: &Disjunct, location: &Path, size: u64) -
             }
         }
         Stored::Initial => {
-            if let (Root::Global(number), false, true) = (location.root, location.loads(), !location.is_indexed()) {
-                if let Some(value) = subject.initial(number, location.last().offset) {
-                    return value;
-                }
+            let plain = !location.loads() && !location.is_indexed();
+            if let Root::Global(number) = location.root
+                && plain
+                && let Some(value) = subject.initial(number, location.last().offset)
+            {
+                return value;
             }
             if location.root.is_made() && !location.loads() {
                 return Top;

@@ -112,14 +112,13 @@ fn each_its_own(path: &Path, counters: &BTreeSet<Site>, name: Site) -> Path {
         path.root = Root::Instance(name);
     }
     for Step { index, .. } in &mut path.steps {
-        if let Some(index) = index {
-            if let Symbol::Value(value) = &index.symbol {
-                if counts(value.root) {
-                    let mut value = (**value).clone();
-                    value.root = Root::Instance(name);
-                    index.symbol = Symbol::Value(Arc::new(value));
-                }
-            }
+        if let Some(index) = index
+            && let Symbol::Value(value) = &index.symbol
+            && counts(value.root)
+        {
+            let mut value = (**value).clone();
+            value.root = Root::Instance(name);
+            index.symbol = Symbol::Value(Arc::new(value));
         }
     }
     path

@@ -553,10 +553,9 @@ fn single_functions(subject: &Subject<'_>, starts: &[RootKey]) -> Vec<bool> {
                 callee: deadheat_ir::Callee::Direct(symbol),
                 ..
             } = instruction.operation
+                && let Some(body) = module[symbol].body()
             {
-                if let Some(body) = module[symbol].body() {
-                    callers[body.index()].push((id.index(), at));
-                }
+                callers[body.index()].push((id.index(), at));
             }
         }
     }

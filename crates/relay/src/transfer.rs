@@ -74,11 +74,12 @@ impl Execution<'_> {
                 };
                 for way in &mut ways {
                     self.tell(place, &to, AccessKind::Write, Some(access), way, observer);
-                    if access.is_atomic() && stored == Integer(0) {
-                        if let Some(lock) = to.name().filter(|p| !way.is_private(p.root)) {
-                            observer.hand_made_lock(lock);
-                            way.locks.apply(lock, Change::RELEASE);
-                        }
+                    if access.is_atomic()
+                        && stored == Integer(0)
+                        && let Some(lock) = to.name().filter(|p| !way.is_private(p.root))
+                    {
+                        observer.hand_made_lock(lock);
+                        way.locks.apply(lock, Change::RELEASE);
                     }
                     self.store(way, &to, place.size, stored.clone());
                 }
