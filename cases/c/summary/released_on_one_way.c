@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: real misuse
 //@ stages: scan
 // L- is a may set: given back on one of two ways, the lock is not surely held where they meet.
 #include <pthread.h>

@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: real misuse
 //@ stages: scan
 // Taken on one of two ways that nothing tells apart later: not surely held.
 #include <pthread.h>

@@ -215,6 +215,16 @@ impl Disjunct {
         for path in other.memory.keys() {
             memory.entry(path.clone()).or_insert(SymbolicValue::Top);
         }
+        // A handle stands there or nothing does: whoever joins what stands there joins that thread.
+        for (path, value) in &mut memory {
+            let one = match (self.memory.get(path), other.memory.get(path)) {
+                (Some(one), None) | (None, Some(one)) => one,
+                _ => continue,
+            };
+            if matches!(one, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_))) {
+                *value = one.clone();
+            }
+        }
         let either = |path: &Path| self.fact(path).or(other.fact(path));
         let facts = self
             .facts
