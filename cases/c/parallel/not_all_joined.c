@@ -5,7 +5,7 @@
 int value;
 
 static void *worker(void *arg) {
-    value++; // RACE!(a) RACE!(b)
+    value++; // RACE!(a) RACE!(b) WARN(scan:c) joins in two places are not summed
     return arg;
 }
 
@@ -17,5 +17,5 @@ int main(void) {
         pthread_join(t[i], 0);
     value++; // RACE!(b)
     pthread_join(t[2], 0);
-    return value == 0;
+    return value == 0; // WARN(scan:c) joins in two places are not summed
 }
