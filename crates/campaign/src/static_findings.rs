@@ -284,6 +284,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         ended_at: None,
         story: None,
         harm: None,
+        input: None,
         tries: 0,
         hits: 0,
         replay: None,
