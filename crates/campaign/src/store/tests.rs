@@ -43,6 +43,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
 
 fn input() -> Input {
     Input {
+        chosen: Default::default(),
         file: b"/bin/x".to_vec(),
         program: u64::MAX,
         name: b"x".to_vec(),
