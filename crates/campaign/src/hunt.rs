@@ -4,114 +4,31 @@
 //! With `runs` set there is no clock in it: the same program and seed give the same findings at any
 //! number of jobs. Whatever stops it (budget, interrupt, a full disk), what was found is reported.
 
+mod options;
+mod ordinary;
 mod results;
+mod stored;
+
+pub use options::{Extent, Hunt, HuntError, Options};
 
 use crate::candidate::Candidate;
 use crate::cause;
 use crate::confirmation;
-use crate::describe::{Names, unordered_proves};
+use crate::describe::Names;
 use crate::exploration;
 use crate::input::Input;
 use crate::minimisation;
 use crate::phase_one::PhaseOne;
 use crate::progress::Progress;
-use crate::store::{self, Store, StoreError, Stored, Tried};
+use crate::store::{self, Store, Tried};
 use crate::waiting_cycle::{self, WaitingCycle};
-use deadheat_confirm::candidate::{BadRun, Rules, Settled};
+use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
-use deadheat_confirm::{Baseline, Case, Isolation, Program, ProgramError, RunError, Stage, StageError, StageOptions};
-use deadheat_report::Report;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// How much of the pipeline is wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Extent {
-    /// All of it.
-    #[default]
-    Hunt,
-    /// Phase 1 under `fifo` alone.
-    Detect,
-    /// Phase 2 alone, for stored suspicions: those with these labels, or all.
-    Confirm(Vec<String>),
-}
-
-/// What a hunt may do.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// How much of the pipeline.
-    pub extent: Extent,
-    /// Most time.
-    pub budget: Option<Duration>,
-    /// Tries per candidate, exactly, and no clock.
-    pub runs: Option<u32>,
-    /// Runs at the same time.
-    pub jobs: usize,
-    /// First seed.
-    pub seed: u64,
-    /// Probability of a switch at scheduling points, in 1/1024.
-    pub switch: u32,
-    /// Keep runs apart.
-    pub isolate: bool,
-    /// Shell command that prepares each run.
-    pub setup: Option<String>,
-    /// Wall-clock limit of a run.
-    pub limit: Option<Duration>,
-    /// No progress line.
-    pub quiet: bool,
-    /// Directory of the store; beside the program if none.
-    pub store: Option<PathBuf>,
-    /// Set by the user's interrupt.
-    pub interrupted: Arc<AtomicBool>,
-}
-
-/// Why a hunt could not begin.
-#[derive(Debug, thiserror::Error)]
-pub enum HuntError {
-    /// The program.
-    #[error(transparent)]
-    Program(#[from] ProgramError),
-    /// The stage.
-    #[error(transparent)]
-    Stage(#[from] StageError),
-    /// The store.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// An ordinary run.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The program's file.
-    #[error("the program cannot be read: {0}")]
-    Read(#[from] std::io::Error),
-    /// The program does not end.
-    #[error(
-        "the program did not end within {0:.0?} in its ordinary run; give it arguments with which it ends, or a longer limit: --timeout DURATION"
-    )]
-    Endless(Duration),
-    /// A label that cannot be tried.
-    #[error("{0}")]
-    Label(String),
-    /// Interrupted before anything was found.
-    #[error("interrupted before anything was found")]
-    Interrupted,
-}
-
-/// What a hunt came to.
-#[derive(Clone, Debug)]
-pub struct Hunt {
-    /// The report.
-    pub report: Report,
-    /// Whether the user stopped it.
-    pub interrupted: bool,
-    /// What kept it from doing its whole job.
-    pub trouble: Option<String>,
-    /// Where results are kept; none in memory.
-    pub store: Option<PathBuf>,
-}
 
 /// A wall-clock limit for the first run, before anything is known.
 const FIRST_LIMIT: Duration = Duration::from_secs(60);
@@ -153,7 +70,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     };
     let directory = options.store.clone().unwrap_or_else(beside);
     if let Extent::Confirm(labels) = &options.extent {
-        known(&Store::read(&directory)?, &input, labels)?;
+        stored::known(&Store::read(&directory)?, &input, labels)?;
     }
     let store = Store::open(&directory)?;
     let budget = options.budget.filter(|_| options.runs.is_none());
@@ -188,7 +105,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     }
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
-    notices.extend(ordinary(&baseline));
+    notices.extend(ordinary::notices(&baseline));
     if !build.debug {
         notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());
     }
@@ -216,75 +133,6 @@ fn rules(options: &Options) -> Rules {
         (rules.tries, rules.early) = (runs.max(1), false);
     }
     rules
-}
-
-/// Whether every label names a suspicion of this program and input.
-fn known(store: &Store, input: &Input, labels: &[String]) -> Result<(), HuntError> {
-    for label in labels {
-        let owners = store.owners(label)?;
-        if owners
-            .iter()
-            .any(|o| o.program == input.program && o.hash() == input.hash())
-        {
-            continue;
-        }
-        return Err(HuntError::Label(match owners.first() {
-            Some(owner) => format!("{label} is not of this program and input, but of {}", owner.told()),
-            None => format!("there is no suspicion {label} in this store; `deadheat report --suspected` lists them"),
-        }));
-    }
-    Ok(())
-}
-
-/// What a user should know of the ordinary runs.
-fn ordinary(baseline: &Baseline) -> Vec<String> {
-    let mut told = Vec::new();
-    let (endless, all) = baseline.endless();
-    if endless > 0 {
-        told.push(format!(
-            "{endless} of {all} ordinary runs did not end (the others took at most {:.1?}): the program hangs by itself sometimes",
-            baseline.elapsed
-        ));
-    }
-    let ended = baseline.run.records.ended.is_some();
-    if ended && baseline.run.records.threads.iter().all(|t| t.thread.0 == 0) {
-        told.push(
-            "there was never more than one thread in the ordinary runs: give arguments with which there are".into(),
-        );
-    }
-    if let Some(status) = baseline.status().filter(|status| *status != 0) {
-        let stderr = baseline.run.stderr.text();
-        let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
-        let last = last.map(|line| format!("; the last line of its error output: {line}"));
-        told.push(format!(
-            "the program's ordinary runs exit with status {status}{}",
-            last.unwrap_or_default()
-        ));
-    }
-    let bad = baseline.fifo.iter().chain([&baseline.native]).find_map(|o| match o {
-        deadheat_confirm::Outcome::Exit(_) => None,
-        other => other.as_harm(),
-    });
-    if let Some(harm) = bad {
-        let what = deadheat_report::words::harm(harm.kind);
-        told.push(format!(
-            "the program's ordinary runs already end badly ({what}: {}): that is laid to no schedule",
-            harm.detail
-        ));
-    }
-    if !baseline.repeatable {
-        told.push("ordinary runs did not repeat with the same schedule: something outside has a say in it".into());
-    }
-    if !baseline.fixed_addresses {
-        told.push("address randomisation cannot be switched off here: replays may depend on addresses".into());
-    }
-    if !baseline.opaque_libraries.is_empty() {
-        let names = baseline.opaque_libraries.join(", ");
-        told.push(format!(
-            "libraries without sites ({names}): synchronisation in them is unseen"
-        ));
-    }
-    told
 }
 
 impl Work<'_> {
@@ -374,79 +222,6 @@ impl Work<'_> {
             ));
         }
         (std::mem::take(&mut phase.candidates).in_order(), cycles)
-    }
-
-    fn stored_candidates(&mut self, labels: &[String], phase: &mut PhaseOne) -> (Vec<Candidate>, Vec<WaitingCycle>) {
-        let stored = self
-            .store
-            .suspicions(self.input.program, self.input.hash())
-            .unwrap_or_default();
-        if stored.is_empty() {
-            self.notices
-                .push("no suspicions are stored for this program and input; run `deadheat detect` first".into());
-        }
-        let (mut wanted, mut cycles) = (Vec::new(), Vec::new());
-        let named = |print: &str| {
-            let label = self.store.known_label(print).ok().flatten().unwrap_or_default();
-            labels.is_empty() || labels.contains(&label)
-        };
-        for suspicion in stored {
-            let context = match &suspicion {
-                Stored::Pair(pair) => &pair.context,
-                Stored::Cycle(cycle) => &cycle.context,
-            };
-            phase.sites.extend(&context.modules);
-            match suspicion {
-                Stored::Pair(pair) => {
-                    wanted.extend(pair.candidate(&phase.sites).filter(|c| named(&c.fingerprint())));
-                }
-                Stored::Cycle(cycle) => {
-                    let cycle = cycle.candidate(&mut Names::new(&phase.sites));
-                    cycles.extend(Some(cycle).filter(|c| named(&c.fingerprint)));
-                }
-            }
-        }
-        wanted.sort_by(|a, b| (!a.precise, &a.first, &a.second).cmp(&(!b.precise, &b.first, &b.second)));
-        (wanted, cycles)
-    }
-
-    /// The case of a cycle, going on from what the store knows of it.
-    fn cycle_case(&self, cycle: &WaitingCycle) -> CycleCase {
-        let mut case = CycleCase::new(cycle.places.clone());
-        let known = self
-            .store
-            .tried(&cycle.fingerprint, self.input.program, self.input.hash());
-        if let Some(t) = known.ok().flatten().filter(|t| t.tries > 0) {
-            (case.tries, case.hits) = (t.tries, t.hits);
-            if t.settled && t.allowed >= self.rules.tries {
-                case.settled = Some(Settled::Tried);
-            }
-        }
-        case
-    }
-
-    /// The case of a candidate, going on from what the store knows of it.
-    fn case(&self, candidate: &Candidate, phase: &PhaseOne) -> Case {
-        let mut targets = candidate.targets.clone();
-        targets.unordered = unordered_proves(&self.baseline.opaque_libraries, &phase.sites);
-        let mut case = Case::new(targets);
-        if candidate.precise {
-            case.seen = candidate.context.schedule.clone();
-        }
-        let print = candidate.fingerprint();
-        let known = self
-            .store
-            .tried(&print, self.input.program, self.input.hash())
-            .ok()
-            .flatten();
-        if let Some(t) = known.filter(|t| t.tries > 0) {
-            (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
-            case.reached = t.hits > 0;
-            if t.settled && t.allowed >= self.rules.tries {
-                case.settled = Some(Settled::Tried);
-            }
-        }
-        case
     }
 
     /// Bad ends of phase 1's runs, repeated.
@@ -581,23 +356,6 @@ impl Work<'_> {
         let alone = matches!(self.stage.isolation, Isolation::Shared(_))
             || !self.stage.isolation.own_network() && self.stage.program.listens();
         if alone { 1 } else { self.options.jobs.max(1) }
-    }
-
-    fn save_tried(&self, candidates: &[Candidate], cases: &[Case]) -> Result<(), StoreError> {
-        self.store.together(|| {
-            for (candidate, case) in candidates.iter().zip(cases) {
-                let tried = Tried {
-                    tries: case.tries,
-                    met: case.met,
-                    hits: case.hits,
-                    settled: case.settled.is_some(),
-                    allowed: self.rules.tries,
-                };
-                self.store
-                    .save_tried(&candidate.fingerprint(), self.input.program, self.input.hash(), &tried)?;
-            }
-            Ok(())
-        })
     }
 
     /// Whether the user stopped the work.

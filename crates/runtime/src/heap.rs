@@ -155,10 +155,10 @@ pub fn dropped() -> u64 {
 
 /// Usable bytes of a block of the program's allocator.
 pub fn usable(start: u64) -> u64 {
-    // SAFETY: the program is about to free this block, so it is one.
     if start == 0 {
         0
     } else {
+        // SAFETY: the program is about to free this block, so it is one.
         unsafe { libc::malloc_usable_size(start as *mut _) as u64 }
     }
 }

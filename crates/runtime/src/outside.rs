@@ -315,7 +315,7 @@ pub fn clashes(address: u64, len: u64) -> bool {
     if !active() {
         return false;
     }
-    for range in shadow::RANGES.into_iter().chain([end..end]) {
+    for range in shadow::RANGES.into_iter().chain(core::iter::once(end..end)) {
         // The cells of the last bytes before a range are those of its first ones.
         let cells = shadow::cell(start) as u64..(shadow::cell(range.start.min(end)) as u64).saturating_sub(EDGE);
         let clash = |mapping: &Range<u64>| mapping.start < cells.end && cells.start < mapping.end;

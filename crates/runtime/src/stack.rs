@@ -79,7 +79,7 @@ pub fn frame_pointer() -> u64 {
     // SAFETY: reads a register.
     unsafe {
         asm!("/* {} */", "mov {}, rbp", in(reg) slot.as_ptr(), lateout(reg) frame,
-             options(nostack, nomem, preserves_flags));
+             options(nostack, readonly, preserves_flags));
     }
     frame
 }

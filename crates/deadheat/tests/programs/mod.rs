@@ -1,4 +1,6 @@
 //! Programs built with the installation in `./dist` (or `$DEADHEAT_DIST`), and the tool run on them.
+// Each test program uses a part of this.
+#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};

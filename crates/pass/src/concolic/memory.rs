@@ -41,7 +41,7 @@ impl Concolic<'_> {
         let width = self.width_of(i);
         let size = self.ir.store_size(ir::type_of(i));
         let address = self.id(pointer);
-        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || width != 1 && width % 8 != 0 {
+        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || width != 1 && !width.is_multiple_of(8) {
             self.pin(pointer, i);
             return;
         }
@@ -98,7 +98,7 @@ impl Concolic<'_> {
         self.pin(pointer, i);
         let size = self.ir.store_size(ir::type_of(i));
         let width = self.width_of(i);
-        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || width % 8 != 0 || !ir::is_plain_pointer(pointer) {
+        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || !width.is_multiple_of(8) || !ir::is_plain_pointer(pointer) {
             if ir::is_plain_pointer(pointer) {
                 self.call("dh_sym_clear", self.ir.void, &[pointer, self.ir.int(size)]);
             }
@@ -133,7 +133,7 @@ impl Concolic<'_> {
         self.pin(pointer, i);
         let size = self.ir.store_size(ir::type_of(expected));
         let width = self.width_of(expected);
-        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || width % 8 != 0 || !ir::is_plain_pointer(pointer) {
+        if width == 0 || !matches!(size, 1 | 2 | 4 | 8) || !width.is_multiple_of(8) || !ir::is_plain_pointer(pointer) {
             if ir::is_plain_pointer(pointer) {
                 self.call("dh_sym_clear", self.ir.void, &[pointer, self.ir.int(size)]);
             }

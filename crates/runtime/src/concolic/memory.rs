@@ -164,7 +164,7 @@ pub fn store(address: u64, width: u32, number: u32, value: u64) {
         clear(address, size.into());
         return;
     }
-    if width % 8 != 0 {
+    if !width.is_multiple_of(8) {
         // Booleans and odd widths are stored with zeros above.
         let wide = nodes::apply(op::ZERO_EXTEND, size * 8, (number, 0, 0), mask(value, width));
         return store(address, size * 8, wide, mask(value, width));

@@ -1,0 +1,54 @@
+//! What a user should know of the ordinary runs before trusting what a hunt says.
+
+use deadheat_confirm::Baseline;
+
+/// Notices about the ordinary runs.
+pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
+    let mut told = Vec::new();
+    let (endless, all) = baseline.endless();
+    if endless > 0 {
+        told.push(format!(
+            "{endless} of {all} ordinary runs did not end (the others took at most {:.1?}): the program hangs by itself sometimes",
+            baseline.elapsed
+        ));
+    }
+    let ended = baseline.run.records.ended.is_some();
+    if ended && baseline.run.records.threads.iter().all(|t| t.thread.0 == 0) {
+        told.push(
+            "there was never more than one thread in the ordinary runs: give arguments with which there are".into(),
+        );
+    }
+    if let Some(status) = baseline.status().filter(|status| *status != 0) {
+        let stderr = baseline.run.stderr.text();
+        let last = stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let last = last.map(|line| format!("; the last line of its error output: {line}"));
+        told.push(format!(
+            "the program's ordinary runs exit with status {status}{}",
+            last.unwrap_or_default()
+        ));
+    }
+    let bad = baseline.fifo.iter().chain([&baseline.native]).find_map(|o| match o {
+        deadheat_confirm::Outcome::Exit(_) => None,
+        other => other.as_harm(),
+    });
+    if let Some(harm) = bad {
+        let what = deadheat_report::words::harm(harm.kind);
+        told.push(format!(
+            "the program's ordinary runs already end badly ({what}: {}): that is laid to no schedule",
+            harm.detail
+        ));
+    }
+    if !baseline.repeatable {
+        told.push("ordinary runs did not repeat with the same schedule: something outside has a say in it".into());
+    }
+    if !baseline.fixed_addresses {
+        told.push("address randomisation cannot be switched off here: replays may depend on addresses".into());
+    }
+    if !baseline.opaque_libraries.is_empty() {
+        let names = baseline.opaque_libraries.join(", ");
+        told.push(format!(
+            "libraries without sites ({names}): synchronisation in them is unseen"
+        ));
+    }
+    told
+}

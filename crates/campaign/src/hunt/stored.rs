@@ -1,0 +1,128 @@
+//! What earlier hunts left in the store: suspicions to confirm, and how far each was tried.
+
+use super::{HuntError, Work};
+use crate::candidate::Candidate;
+use crate::describe::{Names, unordered_proves};
+use crate::input::Input;
+use crate::phase_one::PhaseOne;
+use crate::store::{Store, StoreError, Stored, Tried};
+use crate::waiting_cycle::WaitingCycle;
+use deadheat_confirm::Case;
+use deadheat_confirm::candidate::Settled;
+use deadheat_confirm::deadlock::CycleCase;
+
+/// Whether every label names a suspicion of this program and input.
+pub(super) fn known(store: &Store, input: &Input, labels: &[String]) -> Result<(), HuntError> {
+    for label in labels {
+        let owners = store.owners(label)?;
+        if owners
+            .iter()
+            .any(|o| o.program == input.program && o.hash() == input.hash())
+        {
+            continue;
+        }
+        return Err(HuntError::Label(match owners.first() {
+            Some(owner) => format!("{label} is not of this program and input, but of {}", owner.told()),
+            None => format!("there is no suspicion {label} in this store; `deadheat report --suspected` lists them"),
+        }));
+    }
+    Ok(())
+}
+
+impl Work<'_> {
+    /// The suspicions with these labels, or all, as candidates.
+    pub(super) fn stored_candidates(
+        &mut self,
+        labels: &[String],
+        phase: &mut PhaseOne,
+    ) -> (Vec<Candidate>, Vec<WaitingCycle>) {
+        let stored = self
+            .store
+            .suspicions(self.input.program, self.input.hash())
+            .unwrap_or_default();
+        if stored.is_empty() {
+            self.notices
+                .push("no suspicions are stored for this program and input; run `deadheat detect` first".into());
+        }
+        let (mut wanted, mut cycles) = (Vec::new(), Vec::new());
+        let named = |print: &str| {
+            let label = self.store.known_label(print).ok().flatten().unwrap_or_default();
+            labels.is_empty() || labels.contains(&label)
+        };
+        for suspicion in stored {
+            let context = match &suspicion {
+                Stored::Pair(pair) => &pair.context,
+                Stored::Cycle(cycle) => &cycle.context,
+            };
+            phase.sites.extend(&context.modules);
+            match suspicion {
+                Stored::Pair(pair) => {
+                    wanted.extend(pair.candidate(&phase.sites).filter(|c| named(&c.fingerprint())));
+                }
+                Stored::Cycle(cycle) => {
+                    let cycle = cycle.candidate(&mut Names::new(&phase.sites));
+                    cycles.extend(Some(cycle).filter(|c| named(&c.fingerprint)));
+                }
+            }
+        }
+        wanted.sort_by(|a, b| (!a.precise, &a.first, &a.second).cmp(&(!b.precise, &b.first, &b.second)));
+        (wanted, cycles)
+    }
+
+    /// The case of a cycle, going on from what the store knows of it.
+    pub(super) fn cycle_case(&self, cycle: &WaitingCycle) -> CycleCase {
+        let mut case = CycleCase::new(cycle.places.clone());
+        let known = self
+            .store
+            .tried(&cycle.fingerprint, self.input.program, self.input.hash());
+        if let Some(t) = known.ok().flatten().filter(|t| t.tries > 0) {
+            (case.tries, case.hits) = (t.tries, t.hits);
+            if t.settled && t.allowed >= self.rules.tries {
+                case.settled = Some(Settled::Tried);
+            }
+        }
+        case
+    }
+
+    /// The case of a candidate, going on from what the store knows of it.
+    pub(super) fn case(&self, candidate: &Candidate, phase: &PhaseOne) -> Case {
+        let mut targets = candidate.targets.clone();
+        targets.unordered = unordered_proves(&self.baseline.opaque_libraries, &phase.sites);
+        let mut case = Case::new(targets);
+        if candidate.precise {
+            case.seen = candidate.context.schedule.clone();
+        }
+        let print = candidate.fingerprint();
+        let known = self
+            .store
+            .tried(&print, self.input.program, self.input.hash())
+            .ok()
+            .flatten();
+        if let Some(t) = known.filter(|t| t.tries > 0) {
+            (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
+            case.reached = t.hits > 0;
+            if t.settled && t.allowed >= self.rules.tries {
+                case.settled = Some(Settled::Tried);
+            }
+        }
+        case
+    }
+
+    /// Keeps how far each candidate was tried.
+    pub(super) fn save_tried(&self, candidates: &[Candidate], cases: &[Case]) -> Result<(), StoreError> {
+        self.store.together(|| {
+            for (candidate, case) in candidates.iter().zip(cases) {
+                let tried = Tried {
+                    tries: case.tries,
+                    met: case.met,
+                    hits: case.hits,
+                    settled: case.settled.is_some(),
+                    allowed: self.rules.tries,
+                };
+                self.store
+                    .save_tried(&candidate.fingerprint(), self.input.program, self.input.hash(), &tried)?;
+            }
+            Ok(())
+        })
+    }
+}
