@@ -25,7 +25,7 @@ pub enum ReplayError {
     #[error("the token was made with other arguments, another standard input or another setup command")]
     OtherInput,
     /// The plan is of another version.
-    #[error("the plan was made by another version of deadheat ({0:?})")]
+    #[error("the plan was made by another version of deadheat: {0}")]
     Plan(PlanError),
     /// A run failed.
     #[error(transparent)]

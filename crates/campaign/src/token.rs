@@ -30,7 +30,7 @@ pub enum TokenError {
     #[error("the replay token is damaged")]
     Damaged,
     /// The plan in it is of another version.
-    #[error("the replay token was made by another version of deadheat ({0:?})")]
+    #[error("the replay token was made by another version of deadheat: {0}")]
     Plan(PlanError),
 }
 

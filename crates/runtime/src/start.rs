@@ -12,7 +12,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use deadheat_schedule::{AnyPolicy, CycleParameters, Deviation, Kind, Parameters, RacingPair, Turn};
-use deadheat_wire::plan::{self, Mode, Plan, Policy};
+use deadheat_wire::plan::{self, Mode, Plan, PlanError, Policy};
 use deadheat_wire::record::{EndKind, Notice, Record, Started};
 use libc::{c_char, c_int};
 
@@ -42,7 +42,11 @@ unsafe extern "C" fn before_all(_count: c_int, _arguments: *const *const c_char,
     };
     let plan = match read(path).as_deref().map(Plan::decode) {
         Some(Ok(plan)) => plan,
-        Some(Err(error)) => refuse(&format!("the plan is unusable: {error:?}")),
+        Some(Err(PlanError::Version(tools))) => refuse(&format!(
+            "the program was built by another version of deadheat (layout {}, the tool's is {tools}): build it again",
+            deadheat_wire::VERSION
+        )),
+        Some(Err(error)) => refuse(&format!("the plan is unusable: {error}")),
         None => refuse("the plan cannot be read"),
     };
     // SAFETY: as above.

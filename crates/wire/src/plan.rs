@@ -53,7 +53,7 @@ pub struct Plan {
 }
 
 /// What a symbolic run is told.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Symbolic {
     /// Path of the trace file, which has its full size.
     pub trace: String,
@@ -240,6 +240,16 @@ pub enum PlanError {
     Damaged(String),
 }
 
+impl core::fmt::Display for PlanError {
+    fn fmt(&self, out: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            PlanError::Magic => out.write_str("it is no plan"),
+            PlanError::Version(found) => write!(out, "its layout is {found}, not {}", crate::VERSION),
+            PlanError::Damaged(what) => write!(out, "it does not decode: {what}"),
+        }
+    }
+}
+
 impl Plan {
     /// A plan with the usual bounds.
     pub fn new(mode: Mode, policy: Policy) -> Plan {
@@ -285,5 +295,28 @@ impl Plan {
             return Err(PlanError::Version(version));
         }
         postcard::from_bytes(body).map_err(|e| PlanError::Damaged(alloc::format!("{e}")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The layout of what most plans hold: if this fails, raise [`crate::VERSION`] and write the new bytes here.
+    #[test]
+    fn a_layout_has_one_version() {
+        let mut plan = Plan::new(Mode::Confirm(Targets::default()), Policy::Fifo);
+        plan.symbolic = Some(Symbolic::default());
+        let body = plan.encode().split_off(MAGIC.len());
+        let text: String = body.iter().map(|byte| alloc::format!("{byte:02x}")).collect();
+        assert_eq!((crate::VERSION, text.as_str()), (3, "0303000000000000000001d00fa09c01a09c018080a8b1e39fe7cb17010000000100010000000000"));
+    }
+
+    #[test]
+    fn another_version_is_named() {
+        let mut plan = Plan::new(Mode::Schedule, Policy::Fifo);
+        plan.version = crate::VERSION + 1;
+        assert_eq!(Plan::decode(&plan.encode()), Err(PlanError::Version(crate::VERSION + 1)));
+        assert_eq!(Plan::decode(b"text"), Err(PlanError::Magic));
     }
 }
