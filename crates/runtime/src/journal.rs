@@ -22,7 +22,8 @@ use crate::thread::{Frame, Thread};
 use crate::wait::word;
 use crate::{check, clock, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
 use core::mem::offset_of;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::AtomicU64;
+use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Points noted at once.
 const CAPACITY: usize = 128;
@@ -33,8 +34,9 @@ const CHANGES: usize = 1024;
 /// No thread's record.
 const NOBODY: u64 = 1;
 /// Fields of a glibc mutex: owner and users at 8, kind at 16; lock and count at 0.
-const OWNER: u64 = 8;
-const KIND: u64 = 16;
+pub const OWNER: u64 = 8;
+/// See [`OWNER`].
+pub const KIND: u64 = 16;
 /// Lock and count of a mutex of the default kind that is held; users of one that has an owner.
 const HELD: u64 = 1 | 1 << 32;
 const USED: u64 = 1 << 32;
@@ -79,10 +81,14 @@ enum Checks {
 pub struct Journal {
     /// Record of the thread that may pass points: the running one, or [`NOBODY`].
     pub thread: u64,
-    /// Points that it may pass yet.
-    left: u32,
-    /// The same for targets; never fewer.
-    pub targets_left: u32,
+    /// Where the next entry goes.
+    pub next: *mut Entry,
+    /// Points may be passed while `next` is below this; null since a signal came.
+    limit: AtomicU64,
+    /// The same where a lock needs nothing but its entry.
+    plain_limit: AtomicU64,
+    /// The same for targets; never lower.
+    targets_limit: *mut Entry,
     /// A target access that starts at `beyond` or after it, or at `before` or before it, may be passed too: it
     /// meets nobody who stands before a target.
     pub beyond: u64,
@@ -93,8 +99,8 @@ pub struct Journal {
     /// Whether the order of locks is noted.
     pub ordered: bool,
     checks: Checks,
-    /// Where the next entry goes.
-    pub next: *mut Entry,
+    /// Lock and count of a mutex that is held, for the entry code.
+    held: u64,
     /// The owner's number, as in a mutex, with its users.
     owner: u64,
     epoch: u32,
@@ -102,30 +108,36 @@ pub struct Journal {
     entries: [Entry; CAPACITY],
 }
 
-/// Offsets for stubs.
+/// Offsets for stubs and entries.
 pub const THREAD_AT: usize = offset_of!(Journal, thread);
 /// See [`THREAD_AT`].
-pub const LEFT_AT: usize = offset_of!(Journal, left);
+pub const NEXT_AT: usize = offset_of!(Journal, next);
 /// See [`THREAD_AT`].
-pub const TARGETS_LEFT_AT: usize = offset_of!(Journal, targets_left);
+pub const PLAIN_LIMIT_AT: usize = offset_of!(Journal, plain_limit);
+/// See [`THREAD_AT`].
+pub const TARGETS_LIMIT_AT: usize = offset_of!(Journal, targets_limit);
 /// See [`THREAD_AT`].
 pub const BEYOND_AT: usize = offset_of!(Journal, beyond);
 /// See [`THREAD_AT`].
 pub const BEFORE_AT: usize = offset_of!(Journal, before);
 /// See [`THREAD_AT`].
-pub const NEXT_AT: usize = offset_of!(Journal, next);
+pub const HELD_AT: usize = offset_of!(Journal, held);
+/// See [`THREAD_AT`].
+pub const OWNER_AT: usize = offset_of!(Journal, owner);
 
 /// The journal.
 pub static JOURNAL: Held<Journal> = Held::new(Journal {
     thread: NOBODY,
-    left: 0,
-    targets_left: 0,
+    next: core::ptr::null_mut(),
+    limit: AtomicU64::new(0),
+    plain_limit: AtomicU64::new(0),
+    targets_limit: core::ptr::null_mut(),
     beyond: u64::MAX,
     before: 0,
     counted: false,
     ordered: false,
     checks: Checks::None,
-    next: core::ptr::null_mut(),
+    held: HELD,
     owner: 0,
     epoch: 0,
     version: 0,
@@ -152,11 +164,15 @@ fn slot(address: u64, owner: u64) -> &'static mut Change {
 }
 
 impl Journal {
+    /// Whether a lock may be passed, all else apart.
+    #[inline(always)]
+    fn has_room(&self) -> bool {
+        (self.next as u64) < self.limit.load(Relaxed)
+    }
+
     #[inline(always)]
     fn note(&mut self, address: u64, place: u64) {
-        self.left -= 1;
-        self.targets_left -= 1;
-        // SAFETY: neither count exceeds the free entries.
+        // SAFETY: no limit lies beyond the entries.
         unsafe {
             *self.next = Entry {
                 address,
@@ -195,7 +211,7 @@ impl Journal {
 #[inline(always)]
 pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
     let journal = JOURNAL.get();
-    if tls::thread() as u64 != journal.thread || journal.left == 0 || mutex & 7 != 0 {
+    if tls::thread() as u64 != journal.thread || !journal.has_room() || mutex & 7 != 0 {
         return false;
     }
     let place = if journal.ordered {
@@ -209,7 +225,7 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
     let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
     // SAFETY: fields of a live mutex that only threads of this process use, one at a time.
     unsafe {
-        if *state != 0 || word(mutex + KIND).load(Relaxed) != 0 || signals::came() || !journal.change(mutex, 1) {
+        if *state != 0 || word(mutex + KIND).load(Relaxed) != 0 || !journal.change(mutex, 1) {
             return false;
         }
         *state = HELD;
@@ -227,14 +243,14 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
 #[inline(always)]
 pub unsafe fn unlock(mutex: u64) -> bool {
     let journal = JOURNAL.get();
-    if tls::thread() as u64 != journal.thread || journal.left == 0 || mutex & 7 != 0 {
+    if tls::thread() as u64 != journal.thread || !journal.has_room() || mutex & 7 != 0 {
         return false;
     }
     let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
     // SAFETY: as in `lock`.
     unsafe {
         let held = *state == HELD && *owner == journal.owner && word(mutex + KIND).load(Relaxed) == 0;
-        if !held || signals::came() || !journal.change(mutex, 0) {
+        if !held || !journal.change(mutex, 0) {
             return false;
         }
         *state = 0;
@@ -301,7 +317,6 @@ pub fn open(t: &mut Thread) {
     if targets == 0 || !quiet || checks == Checks::Context && check::context() == 0 {
         return;
     }
-    (journal.left, journal.targets_left) = (points, targets);
     journal.checks = checks;
     journal.ordered = lock_order::notes();
     (journal.before, journal.beyond) = (0, u64::MAX);
@@ -311,12 +326,29 @@ pub fn open(t: &mut Thread) {
     }
     journal.counted = token::scheduler().threads.live.len() > 1;
     journal.next = journal.entries.as_mut_ptr();
+    let limit = |points: u32| journal.next.wrapping_add(points as usize);
+    let plain = checks == Checks::None && !journal.ordered;
+    journal.targets_limit = limit(targets);
+    let points = limit(points) as u64;
+    journal.limit.store(points, Relaxed);
+    journal.plain_limit.store(if plain { points } else { 0 }, SeqCst);
+    if signals::came() {
+        signal_came();
+    }
     journal.owner = owner(t);
     if let Some(clocks) = observe::clocks() {
         journal.epoch = clocks.hybrid_epoch(t.id);
         journal.version = clocks.version(t.id);
     }
     journal.thread = &raw mut *t as u64;
+}
+
+/// A signal came: no lock is passed until it was looked at. Called by whichever thread the signal hits.
+pub fn signal_came() {
+    // SAFETY: the two limits are atomic; nothing else is touched.
+    let journal = unsafe { &*JOURNAL.as_ptr() };
+    journal.limit.store(0, Relaxed);
+    journal.plain_limit.store(0, SeqCst);
 }
 
 /// Whether the journal is open for this thread.

@@ -99,6 +99,7 @@ extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
         unsafe { SIGNALS.get().infos[signal as usize] = *(info as *const [u64; 16]) };
     }
     ARRIVED.fetch_or(bit(signal), AcqRel);
+    crate::journal::signal_came();
     let one = 1u64;
     // SAFETY: eight bytes.
     unsafe { sys!(libc::SYS_write, event_descriptor(), &raw const one, 8usize) };

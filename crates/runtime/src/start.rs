@@ -38,6 +38,7 @@ static BEFORE_ALL: unsafe extern "C" fn(c_int, *const *const c_char, *const *con
 unsafe extern "C" fn before_all(_count: c_int, _arguments: *const *const c_char, environment: *const *const c_char) {
     // SAFETY: the loader's environment.
     let Some(path) = (unsafe { variable(environment, plan::PLAN_VARIABLE) }) else {
+        crate::intercept::forward();
         return;
     };
     let plan = match read(path).as_deref().map(Plan::decode) {

@@ -33,6 +33,7 @@ mod loader;
 mod maps;
 mod masks;
 mod message_queues;
+mod mutex_entry;
 mod poll;
 mod read_write;
 mod signal_calls;
@@ -43,6 +44,7 @@ mod stdio;
 mod unmodelled;
 
 pub use exits::leave;
+pub use mutex_entry::forward;
 
 use crate::held::Held;
 use crate::thread::Frame;

@@ -3,6 +3,7 @@
 //! glibc's fields: lock at 0, count 4, owner 8, users 12, kind 16. The owner is a thread number plus one,
 //! or one of the two marks of a robust mutex whose owner died.
 
+pub use super::mutex_entry::{pthread_mutex_lock, pthread_mutex_unlock};
 use super::{frame, interpose};
 use crate::clock;
 use crate::journal;
@@ -170,9 +171,11 @@ unsafe fn timed(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     }
 }
 
-/// Takes a mutex; one that is free mostly in a few instructions.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
+/// Takes a mutex the entry code did not take.
+///
+/// # Safety
+/// The caller's mutex; called as `pthread_mutex_lock`.
+pub unsafe extern "C" fn locks(mutex: *mut c_void) -> c_int {
     // SAFETY: the caller's mutex.
     unsafe {
         let frame = frame!();
@@ -194,9 +197,11 @@ pub unsafe extern "C" fn pthread_mutex_lock(mutex: *mut c_void) -> c_int {
     }
 }
 
-/// Gives a mutex back; as [`pthread_mutex_lock`].
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int {
+/// Gives a mutex back that the entry code did not.
+///
+/// # Safety
+/// The caller's mutex; called as `pthread_mutex_unlock`.
+pub unsafe extern "C" fn unlocks(mutex: *mut c_void) -> c_int {
     // SAFETY: the caller's mutex.
     unsafe {
         if journal::unlock(mutex as u64) {

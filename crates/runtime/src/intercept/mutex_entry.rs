@@ -1,0 +1,119 @@
+//! The first instructions of `pthread_mutex_lock` and `pthread_mutex_unlock`.
+//!
+//! Programs with short critical sections spend their time here, and what counts then is less how long a call
+//! takes than whether the processor still sees the program's next load behind it: some two hundred instructions
+//! ahead. So a free lock of the default kind that may be passed without a decision ([`crate::journal`]) and needs
+//! nothing but an entry there is taken or given back in some twenty-five instructions, without a frame; a plain
+//! run goes straight on to the C library. Everything else is a tail call of the long way.
+
+use super::mutex::{locks, unlocks};
+use crate::journal;
+use crate::real::find;
+use core::arch::global_asm;
+use core::ffi::c_void;
+use core::mem::{offset_of, size_of};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use libc::c_int;
+
+/// The C library's functions once it is known that the run is a plain one; 0 until then.
+static LOCK: AtomicUsize = AtomicUsize::new(0);
+static UNLOCK: AtomicUsize = AtomicUsize::new(0);
+
+/// The run is a plain one: calls go on to the C library from now on.
+pub fn forward() {
+    LOCK.store(find(c"pthread_mutex_lock"), Relaxed);
+    UNLOCK.store(find(c"pthread_mutex_unlock"), Relaxed);
+}
+
+macro_rules! entry {
+    ($name:literal, $long:path, $real:path, $($code:literal),*) => {
+        global_asm!(
+            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+            concat!(".globl ", $name),
+            concat!(".type ", $name, ",@function"),
+            ".balign 32",
+            concat!($name, ":"),
+            ".cfi_startproc",
+            "mov rax, [rip + dh_tls@GOTTPOFF]",
+            "mov rax, fs:[rax]",
+            "cmp rax, [rip + {journal} + {thread}]",
+            "jne 2f",
+            "mov rcx, [rip + {journal} + {next}]",
+            "cmp rcx, [rip + {journal} + {limit}]",
+            "jae 2f",
+            "test dil, 7",
+            "jne 2f",
+            "cmp dword ptr [rdi + {kind}], 0",
+            "jne 2f",
+            $($code,)*
+            "add rcx, {entry}",
+            "mov [rip + {journal} + {next}], rcx",
+            "xor eax, eax",
+            "ret",
+            "2:",
+            "mov rax, [rip + {real}]",
+            "test rax, rax",
+            "je {long}",
+            "jmp rax",
+            ".cfi_endproc",
+            concat!(".size ", $name, ", . - ", $name),
+            ".popsection",
+            journal = sym journal::JOURNAL,
+            thread = const journal::THREAD_AT,
+            next = const journal::NEXT_AT,
+            limit = const journal::PLAIN_LIMIT_AT,
+            held = const journal::HELD_AT,
+            owner = const journal::OWNER_AT,
+            owned = const journal::OWNER,
+            kind = const journal::KIND,
+            entry = const size_of::<journal::Entry>(),
+            address = const offset_of!(journal::Entry, address),
+            site = const offset_of!(journal::Entry, site),
+            place = const offset_of!(journal::Entry, place),
+            real = sym $real,
+            long = sym $long,
+        );
+    };
+}
+
+entry!(
+    "pthread_mutex_lock",
+    locks,
+    LOCK,
+    "cmp qword ptr [rdi], 0",
+    "jne 2f",
+    "mov rax, [rip + {journal} + {held}]",
+    "mov [rdi], rax",
+    "mov rax, [rip + {journal} + {owner}]",
+    "mov [rdi + {owned}], rax",
+    "mov rax, [rsp]",
+    "mov [rcx + {address}], rdi",
+    "mov qword ptr [rcx + {site}], 0",
+    "mov [rcx + {place}], rax"
+);
+
+entry!(
+    "pthread_mutex_unlock",
+    unlocks,
+    UNLOCK,
+    "mov rax, [rip + {journal} + {held}]",
+    "cmp [rdi], rax",
+    "jne 2f",
+    "mov rax, [rip + {journal} + {owner}]",
+    "cmp [rdi + {owned}], rax",
+    "jne 2f",
+    "xor eax, eax",
+    "mov [rdi], rax",
+    "mov [rdi + {owned}], rax",
+    "lea rdx, [rdi + 1]",
+    "mov [rcx + {address}], rdx",
+    "mov [rcx + {site}], rax",
+    "mov [rcx + {place}], rax"
+);
+
+unsafe extern "C" {
+    /// Takes a mutex.
+    pub fn pthread_mutex_lock(mutex: *mut c_void) -> c_int;
+    /// Gives a mutex back.
+    pub fn pthread_mutex_unlock(mutex: *mut c_void) -> c_int;
+}
