@@ -16,6 +16,7 @@
 //! wait; bounded numbers of dependencies and moments, what is left out is counted.
 
 use crate::vector_clock::VectorClock;
+use alloc::collections::VecDeque;
 use alloc::rc::Rc;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
@@ -31,6 +32,8 @@ const MOMENTS: usize = 24;
 const PER_THREAD: usize = 4;
 /// What a thread took since it last signalled is looked back at so far.
 const RECENT: usize = 12;
+/// Waits with nothing held that a thread's record knows as noted.
+const NOTED: usize = 256;
 /// More locks than this held at once are not told apart.
 const HELD: usize = 16;
 
@@ -117,7 +120,18 @@ struct Thread {
     shared: Option<Rc<VectorClock>>,
     held: Vec<Hold>,
     /// What it waited for since it was last seen to signal, the latest last.
-    recent: Vec<(Hold, Rc<VectorClock>)>,
+    recent: VecDeque<(Hold, Rc<VectorClock>)>,
+    /// Waits with nothing held that are noted, by a hash.
+    noted: Vec<Option<(Hold, Rc<VectorClock>)>>,
+}
+
+impl Thread {
+    fn remember(&mut self, wait: Hold, clock: &Rc<VectorClock>) {
+        if self.recent.len() == RECENT {
+            self.recent.pop_front();
+        }
+        self.recent.push_back((wait, clock.clone()));
+    }
 }
 
 /// The dependencies of one run.
@@ -196,11 +210,49 @@ impl LockOrder {
             place,
             taken: true,
         };
-        if record.recent.len() == RECENT {
-            record.recent.remove(0);
-        }
-        record.recent.push((hold, clock.clone()));
+        record.remember(hold, &clock);
         self.add(hold, holds, Moment { thread, clock });
+    }
+
+    /// `thread` would have waited for a lock, took it, and gives it back before it waits for anything else: what
+    /// [`waits`](Self::waits), [`took`](Self::took) and [`gave`](Self::gave) do together.
+    pub fn passed_through(&mut self, thread: ThreadId, resource: Resource, mode: LockMode, place: Place) {
+        let record = self.thread(thread);
+        if !record.held.is_empty() {
+            self.waits(thread, resource, mode, place, None);
+            self.cut += u64::from(self.thread(thread).held.len() >= HELD);
+            return;
+        }
+        let hold = Hold {
+            resource,
+            mode,
+            place,
+            taken: true,
+        };
+        if let Some(clock) = &record.shared {
+            let slot = (resource.object.address >> 3 ^ u64::from(place) << 4) as usize % NOTED;
+            if record.noted.is_empty() {
+                record.noted.resize(NOTED, None);
+            }
+            let clock = clock.clone();
+            record.remember(hold, &clock);
+            let noted = &record.noted[slot];
+            if noted
+                .as_ref()
+                .is_some_and(|(wait, then)| *wait == hold && Rc::ptr_eq(then, &clock))
+            {
+                return;
+            }
+            let moment = Moment {
+                thread,
+                clock: clock.clone(),
+            };
+            if self.add(hold, Vec::new(), moment) {
+                self.threads[thread.index()].noted[slot] = Some((hold, clock));
+            }
+        } else {
+            self.waits(thread, resource, mode, place, None);
+        }
     }
 
     /// `thread` has taken a lock.
@@ -237,14 +289,15 @@ impl LockOrder {
             place,
             taken: since.is_some() && resource.kind == ObjectKind::Semaphore,
         };
-        for (wait, clock) in &recent[since.map_or(0, |at| at + 1)..] {
+        for (wait, clock) in recent.iter().skip(since.map_or(0, |at| at + 1)) {
             let clock = clock.clone();
             self.add(*wait, alloc::vec![owed], Moment { thread, clock });
         }
         self.thread(thread).recent = recent;
     }
 
-    fn add(&mut self, wait: Hold, holds: Vec<Hold>, moment: Moment) {
+    /// Keeps a dependency; tells whether this moment of it is kept.
+    fn add(&mut self, wait: Hold, holds: Vec<Hold>, moment: Moment) -> bool {
         let mut hasher = FxHasher::default();
         (wait, &holds).hash(&mut hasher);
         let key = hasher.finish();
@@ -252,18 +305,19 @@ impl LockOrder {
             let moments = &mut self.dependencies[*known as usize].moments;
             let own = moments.iter().rev().filter(|m| m.thread == moment.thread);
             if own.clone().any(|m| Rc::ptr_eq(&m.clock, &moment.clock)) {
-                return;
+                return true;
             }
-            if moments.len() < MOMENTS && own.count() < PER_THREAD {
+            let room = moments.len() < MOMENTS && own.count() < PER_THREAD;
+            if room {
                 moments.push(moment);
             } else {
                 self.cut += 1;
             }
-            return;
+            return room;
         }
         if self.dependencies.len() == DEPENDENCIES {
             self.cut += 1;
-            return;
+            return false;
         }
         self.index.insert(key, self.dependencies.len() as u32);
         self.dependencies.push(Dependency {
@@ -273,5 +327,6 @@ impl LockOrder {
             holds,
             moments: alloc::vec![moment],
         });
+        true
     }
 }

@@ -140,8 +140,10 @@ impl HappensBefore {
         }
         let full = &mut self.threads[thread.index()].clocks.full;
         if let Some(l) = self.locks.locks.get_mut(lock.0 as usize) {
-            full.join(&l.read);
-            l.read.clear();
+            if !l.read.is_empty() {
+                full.join(&l.read);
+                l.read.clear();
+            }
             full.meet(&mut l.written);
             l.last = Some(thread);
         }

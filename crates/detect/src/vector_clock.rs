@@ -60,11 +60,10 @@ impl VectorClock {
     /// Both learn all that either knows.
     #[inline]
     pub fn meet(&mut self, other: &mut VectorClock) {
-        let len = self.epochs.len().max(other.epochs.len());
-        for epochs in [&mut self.epochs, &mut other.epochs] {
-            if epochs.len() < len {
-                epochs.resize(len, 0);
-            }
+        if self.epochs.len() != other.epochs.len() {
+            let len = self.epochs.len().max(other.epochs.len());
+            self.epochs.resize(len, 0);
+            other.epochs.resize(len, 0);
         }
         for (mine, theirs) in self.epochs.iter_mut().zip(&mut other.epochs) {
             let most = (*mine).max(*theirs);

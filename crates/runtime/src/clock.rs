@@ -41,6 +41,11 @@ pub fn tick() {
     CLOCK.get().now += TICK;
 }
 
+/// As [`tick`], so often.
+pub fn ticks(count: u64) {
+    CLOCK.get().now += count * TICK;
+}
+
 /// Time passes until at least this moment.
 pub fn advance_to(moment: u64) {
     let clock = CLOCK.get();

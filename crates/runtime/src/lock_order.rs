@@ -123,6 +123,13 @@ pub fn passed(thread: ThreadId, address: u64, place: u32) {
     }
 }
 
+/// The same, and it gives the mutex back before it waits for anything else.
+pub fn passed_through(thread: ThreadId, address: u64, place: u32) {
+    if let Some(order) = &mut STATE.get().order {
+        order.passed_through(thread, resource(ObjectKind::Mutex, address), LockMode::Write, place);
+    }
+}
+
 /// A thread would wait without a time limit for an object, or just did; `but` is a mutex that it gives back for it.
 pub fn waits(t: &Thread, kind: ObjectKind, address: u64, mode: LockMode, but: Option<u64>) {
     let state = STATE.get();

@@ -309,14 +309,23 @@ mod tests {
         plan.symbolic = Some(Symbolic::default());
         let body = plan.encode().split_off(MAGIC.len());
         let text: String = body.iter().map(|byte| alloc::format!("{byte:02x}")).collect();
-        assert_eq!((crate::VERSION, text.as_str()), (3, "0303000000000000000001d00fa09c01a09c018080a8b1e39fe7cb17010000000100010000000000"));
+        assert_eq!(
+            (crate::VERSION, text.as_str()),
+            (
+                3,
+                "0303000000000000000001d00fa09c01a09c018080a8b1e39fe7cb17010000000100010000000000"
+            )
+        );
     }
 
     #[test]
     fn another_version_is_named() {
         let mut plan = Plan::new(Mode::Schedule, Policy::Fifo);
         plan.version = crate::VERSION + 1;
-        assert_eq!(Plan::decode(&plan.encode()), Err(PlanError::Version(crate::VERSION + 1)));
+        assert_eq!(
+            Plan::decode(&plan.encode()),
+            Err(PlanError::Version(crate::VERSION + 1))
+        );
         assert_eq!(Plan::decode(b"text"), Err(PlanError::Magic));
     }
 }

@@ -8,32 +8,45 @@
 
 use super::mutex::{locks, unlocks};
 use crate::journal;
-use crate::real::find;
+use crate::real::resolve;
 use core::arch::global_asm;
 use core::ffi::c_void;
 use core::mem::{offset_of, size_of};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use libc::c_int;
 
-/// The C library's functions once it is known that the run is a plain one; 0 until then.
-static LOCK: AtomicUsize = AtomicUsize::new(0);
-static UNLOCK: AtomicUsize = AtomicUsize::new(0);
+unsafe extern "C" {
+    /// Where calls go: at first what stands below.
+    static dh_mutex_lock: AtomicUsize;
+    static dh_mutex_unlock: AtomicUsize;
+}
 
 /// The run is a plain one: calls go on to the C library from now on.
 pub fn forward() {
-    LOCK.store(find(c"pthread_mutex_lock"), Relaxed);
-    UNLOCK.store(find(c"pthread_mutex_unlock"), Relaxed);
+    // SAFETY: aligned words that only this function writes.
+    unsafe {
+        dh_mutex_lock.store(resolve(c"pthread_mutex_lock"), Relaxed);
+        dh_mutex_unlock.store(resolve(c"pthread_mutex_unlock"), Relaxed);
+    }
 }
 
 macro_rules! entry {
-    ($name:literal, $long:path, $real:path, $($code:literal),*) => {
+    ($name:literal, $way:literal, $long:path, $($code:literal),*) => {
         global_asm!(
+            concat!(".pushsection .data.", $way, ",\"aw\",@progbits"),
+            ".balign 8",
+            concat!(".globl ", $way),
+            concat!(".hidden ", $way),
+            concat!($way, ": .quad .L", $way),
+            ".popsection",
             concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
             concat!(".globl ", $name),
             concat!(".type ", $name, ",@function"),
             ".balign 32",
             concat!($name, ":"),
             ".cfi_startproc",
+            concat!("jmp [rip + ", $way, "]"),
+            concat!(".L", $way, ":"),
             "mov rax, [rip + dh_tls@GOTTPOFF]",
             "mov rax, fs:[rax]",
             "cmp rax, [rip + {journal} + {thread}]",
@@ -51,10 +64,7 @@ macro_rules! entry {
             "xor eax, eax",
             "ret",
             "2:",
-            "mov rax, [rip + {real}]",
-            "test rax, rax",
-            "je {long}",
-            "jmp rax",
+            "jmp {long}",
             ".cfi_endproc",
             concat!(".size ", $name, ", . - ", $name),
             ".popsection",
@@ -70,7 +80,6 @@ macro_rules! entry {
             address = const offset_of!(journal::Entry, address),
             site = const offset_of!(journal::Entry, site),
             place = const offset_of!(journal::Entry, place),
-            real = sym $real,
             long = sym $long,
         );
     };
@@ -78,8 +87,8 @@ macro_rules! entry {
 
 entry!(
     "pthread_mutex_lock",
+    "dh_mutex_lock",
     locks,
-    LOCK,
     "cmp qword ptr [rdi], 0",
     "jne 2f",
     "mov rax, [rip + {journal} + {held}]",
@@ -94,8 +103,8 @@ entry!(
 
 entry!(
     "pthread_mutex_unlock",
+    "dh_mutex_unlock",
     unlocks,
-    UNLOCK,
     "mov rax, [rip + {journal} + {held}]",
     "cmp [rdi], rax",
     "jne 2f",

@@ -3,15 +3,11 @@
 use super::Scheduler;
 use crate::journal::Entry;
 use crate::thread::Thread;
+use crate::trail::{Event, Trail};
 use crate::{clock, lock_order, observe, targets};
-use deadheat_model::{Access, LockMode, ObjectId, ObjectKind, Operation};
+use deadheat_model::{Access, LockMode, ObjectKind, Operation};
 use deadheat_schedule::Policy;
 use deadheat_wire::plan::Spot;
-
-/// A lock taken or given back; the trail knows objects by address alone.
-fn object(address: u64) -> ObjectId {
-    ObjectId { address, generation: 0 }
-}
 
 impl Scheduler {
     /// How many points the thread may pass without a decision: of any kind, and if the last of them is a target.
@@ -42,59 +38,67 @@ impl Scheduler {
 
     /// Makes up for points passed, in their order.
     pub fn account(&mut self, t: &mut Thread, passed: &[Entry], counted: bool, ordered: bool) {
+        const MUTEX: ObjectKind = ObjectKind::Mutex;
         let first = self.step;
+        // A lock given back goes on from a point of its own.
+        let mut points = passed.len() as u64;
         let mut at = 0;
         while let Some(entry) = passed.get(at) {
             at += 1;
             if !entry.site.is_null() {
-                // SAFETY: the sites of stubs live as long as the process.
-                self.account_target(t, entry.address, unsafe { &*entry.site });
+                self.account_target(t, entry);
                 continue;
             }
             let address = entry.address & !1;
+            let number = self.trail.number(address);
             if entry.address != address {
-                self.passes(t, &Operation::Release(ObjectKind::Mutex, object(address)));
-                self.passes(t, &Operation::Continue);
-                let held = t.locks.iter().rposition(|l| (l.0, l.1) == (ObjectKind::Mutex, address));
+                points += 1;
+                self.gives(t, number);
+                let held = t.locks.iter().rposition(|l| (l.0, l.1) == (MUTEX, address));
                 if let Some(at) = held {
                     t.locks.remove(at);
                 }
-                lock_order::gave(t.id, ObjectKind::Mutex, address);
-                observe::gave(t.id, ObjectKind::Mutex, address);
+                lock_order::gave(t.id, MUTEX, address);
+                observe::gave(t.id, MUTEX, address);
                 continue;
             }
-            let acquires = Operation::Acquire(ObjectKind::Mutex, object(address));
-            self.passes(t, &acquires);
+            self.trail.mix(t.id, Event::Comes, Trail::takes(MUTEX, number));
             self.yields = 0;
             self.loops = 0;
             t.idle_calls = 0;
-            if ordered {
-                lock_order::passed(t.id, address, entry.place as u32);
-            }
             // Mostly it is given back before anything else happens.
-            let given = passed[at..].iter().position(|e| e.site.is_null());
-            let given = given.filter(|n| passed[at + n].address == address + 1);
-            let Some(given) = given else {
+            let mut targets = at;
+            while passed.get(targets).is_some_and(|e| !e.site.is_null()) {
+                targets += 1;
+            }
+            let given = passed.get(targets).is_some_and(|e| e.address == address + 1);
+            if !given {
+                if ordered {
+                    lock_order::passed(t.id, address, entry.place as u32);
+                }
                 let spot = if ordered {
                     lock_order::spot_of(entry.place as u32)
                 } else {
                     let call = entry.place;
                     Spot { call, caller: 0 }
                 };
-                t.locks.push((ObjectKind::Mutex, address, LockMode::Write, spot));
-                observe::took(t.id, ObjectKind::Mutex, address);
+                t.locks.push((MUTEX, address, LockMode::Write, spot));
+                observe::took(t.id, MUTEX, address);
                 continue;
-            };
-            for target in &passed[at..at + given] {
-                // SAFETY: as above.
-                self.account_target(t, target.address, unsafe { &*target.site });
             }
-            at += given + 1;
-            self.passes(t, &Operation::Release(ObjectKind::Mutex, object(address)));
-            self.passes(t, &Operation::Continue);
-            lock_order::gave(t.id, ObjectKind::Mutex, address);
-            observe::passed_through(t.id, ObjectKind::Mutex, address);
+            if ordered {
+                lock_order::passed_through(t.id, address, entry.place as u32);
+            }
+            for target in &passed[at..targets] {
+                self.account_target(t, target);
+            }
+            at = targets + 1;
+            points += 1;
+            self.gives(t, number);
+            observe::passed_through(t.id, MUTEX, address);
         }
+        self.step += points;
+        clock::ticks(points);
         if counted && let Some(policy) = &mut self.policy {
             policy.passed(passed.len() as u32);
         }
@@ -103,18 +107,20 @@ impl Scheduler {
         }
     }
 
-    /// A point without a decision.
     #[inline(always)]
-    fn passes(&mut self, t: &Thread, next: &Operation) {
-        self.step += 1;
-        let detail = self.trail.detail(next);
-        self.trail.mix(t.id, crate::trail::Event::Comes, detail);
-        clock::tick();
+    fn gives(&mut self, t: &Thread, number: u32) {
+        let gives = Trail::gives(ObjectKind::Mutex, number);
+        self.trail.mix(t.id, Event::Comes, gives);
+        self.trail.mix(t.id, Event::Comes, Trail::GOES_ON);
     }
 
-    fn account_target(&mut self, t: &mut Thread, address: u64, site: &crate::site::Site) {
-        let access = site.access(t.id, address, site.size.into());
-        self.passes(t, &Operation::Access(access));
+    #[inline(always)]
+    fn account_target(&mut self, t: &Thread, entry: &Entry) {
+        // SAFETY: the sites of stubs live as long as the process.
+        let site = unsafe { &*entry.site };
+        let access = site.access(t.id, entry.address, site.size.into());
+        let detail = self.trail.detail(&Operation::Access(access));
+        self.trail.mix(t.id, Event::Comes, detail);
         targets::passed();
     }
 }
