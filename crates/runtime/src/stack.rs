@@ -14,7 +14,7 @@ use core::mem::MaybeUninit;
 use deadheat_wire::record::Stack;
 
 /// Most frames of a stack.
-const DEPTH: usize = 64;
+pub const DEPTH: usize = 64;
 /// No thread's stack is larger than this.
 const LARGEST: u64 = 1 << 36;
 
@@ -30,14 +30,15 @@ pub fn start() {
 /// faults: `bounds` is what may be read (a thread's stack; 0..0: unknown).
 pub fn walk(at: Frame, exact: bool, bounds: (u64, u64)) -> Stack {
     let mut stack = Vec::with_capacity(16);
-    frames(at, exact, bounds, |frame| stack.push(frame.pc));
+    frames(at, exact, bounds, DEPTH, |frame| stack.push(frame.pc));
     stack
 }
 
-/// Calls `visit` with each frame from `at` on.
-pub fn frames(mut at: Frame, mut exact: bool, bounds: (u64, u64), mut visit: impl FnMut(Frame)) {
+/// Calls `visit` with each frame from `at` on, `most` of them at most.
+#[inline]
+pub fn frames(mut at: Frame, mut exact: bool, bounds: (u64, u64), most: usize, mut visit: impl FnMut(Frame)) {
     visit(at);
-    for _ in 1..DEPTH {
+    for _ in 1..most {
         let Some(up) = unwind::up(at, exact, bounds) else {
             return;
         };

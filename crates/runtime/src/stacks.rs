@@ -33,12 +33,10 @@ pub fn number(at: Frame, exact: bool, bounds: (u64, u64)) -> u32 {
     let stacks = STACKS.get();
     let (frames, last) = &mut stacks.last;
     let (mut depth, mut same, pc) = (0, true, at.pc);
-    crate::stack::frames(at, exact, bounds, |frame| {
-        if depth < DEPTH {
-            same &= depth == 0 || frames[depth] == frame.pc;
-            frames[depth] = frame.pc;
-            depth += 1;
-        }
+    crate::stack::frames(at, exact, bounds, DEPTH, |frame| {
+        same &= depth == 0 || frames[depth] == frame.pc;
+        frames[depth] = frame.pc;
+        depth += 1;
     });
     let slot = (pc ^ pc >> 6) as usize % RECENT;
     if !same || depth != *last {

@@ -6,11 +6,11 @@
 //! constant, and the return address and the saved frame pointer lie at constant distances from it. Other rules
 //! (expressions, registers that we do not follow) end the step; the caller then goes by the frame pointer.
 //!
-//! Cost: a table is searched once per code address; afterwards a step is a look-up in a small cache. Nothing is
+//! Cost: a table is searched once per code address; afterwards a step is a look-up, mostly in a small cache. Nothing is
 //! read but tables of loaded modules and words within the bounds that the caller gives.
 
 use crate::held::Held;
-use crate::thread::Frame;
+use crate::thread::{FixedState, Frame};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -19,6 +19,7 @@ use gimli::{
     BaseAddresses, CfaRule, EhFrame, EhFrameHdr, EndianSlice, LittleEndian, Register, RegisterRule, UnwindContext,
     UnwindContextStorage, UnwindSection, UnwindTableRow,
 };
+use hashbrown::HashMap;
 use libc::{c_int, dl_phdr_info};
 
 const RBP: Register = Register(6);
@@ -61,22 +62,27 @@ impl UnwindContextStorage<usize> for Storage {
     type Stack = [UnwindTableRow<usize, Self>; 4];
 }
 
-/// Slots of the cache.
+/// Slots of the cache in front of the rules.
 const SLOTS: usize = 1024;
+/// Rules kept; beyond that they are looked up anew.
+const MOST: usize = 1 << 18;
 /// Searches for modules that found nothing are given up after so many.
 const MISSES: u32 = 64;
 
 struct Unwinder {
     modules: Vec<Tables>,
     misses: u32,
-    rules: Vec<(u64, Rule)>,
+    rules: HashMap<u64, Rule, FixedState>,
+    /// Rules used last.
+    recent: Vec<(u64, Rule)>,
     context: Option<Box<UnwindContext<usize, Storage>>>,
 }
 
 static UNWINDER: Held<Unwinder> = Held::new(Unwinder {
     modules: Vec::new(),
     misses: 0,
-    rules: Vec::new(),
+    rules: HashMap::with_hasher(FixedState),
+    recent: Vec::new(),
     context: None,
 });
 
@@ -85,6 +91,7 @@ pub fn modules_changed() {
     let unwinder = UNWINDER.get();
     unwinder.modules.clear();
     unwinder.rules.clear();
+    unwinder.recent.clear();
     unwinder.misses = 0;
 }
 
@@ -139,15 +146,33 @@ fn by_frame_pointer(at: Frame, low: u64, high: u64) -> Option<Frame> {
 }
 
 impl Unwinder {
+    #[inline]
     fn rule(&mut self, code: u64) -> Rule {
-        if self.rules.is_empty() {
-            self.rules.resize(SLOTS, (0, Rule::Unknown));
+        let slot = (code.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % SLOTS;
+        match self.recent.get(slot) {
+            Some((known, rule)) if *known == code => *rule,
+            _ => self.known(code, slot),
         }
-        let slot = (code ^ code >> 10) as usize % SLOTS;
-        if self.rules[slot].0 != code {
-            self.rules[slot] = (code, self.look_up(code));
+    }
+
+    #[cold]
+    fn known(&mut self, code: u64, slot: usize) -> Rule {
+        if self.recent.is_empty() {
+            self.recent.resize(SLOTS, (0, Rule::Unknown));
         }
-        self.rules[slot].1
+        let rule = match self.rules.get(&code) {
+            Some(rule) => *rule,
+            None => {
+                let rule = self.look_up(code);
+                if self.rules.len() == MOST {
+                    self.rules.clear();
+                }
+                self.rules.insert(code, rule);
+                rule
+            }
+        };
+        self.recent[slot] = (code, rule);
+        rule
     }
 
     fn look_up(&mut self, code: u64) -> Rule {
