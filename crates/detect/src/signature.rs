@@ -3,7 +3,7 @@
 //! A queue that hands blocks over gives the same false suspicion for every block. A signature (threads,
 //! locksets and kinds of the pair, and the later statement) has a share of flags: a 32nd of it goes to
 //! whoever comes first, an eighth to whoever comes first of all statements alike, the rest to one granule in
-//! 64 by hash, so that a long run spreads it. What was cut is counted; a share of 0 flags all.
+//! 256 by hash, so that a long run spreads it. What was cut is counted; a share of 0 flags all.
 
 use alloc::vec::Vec;
 use hashbrown::{HashMap, HashSet};
@@ -49,7 +49,7 @@ impl Flags {
             let signature = signature & !1;
             let shared = self.used.len() >= SIGNATURES && !self.used.contains_key(&signature);
             let used = self.used.entry(if shared { 0 } else { signature }).or_default();
-            let sampled = (granule >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 58 == 0;
+            let sampled = (granule >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56 == 0;
             let mut first = *used < (self.per_signature / 32).max(1);
             let spent = *used >= self.per_signature;
             if !spent && !first && !sampled {

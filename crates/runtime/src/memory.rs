@@ -132,17 +132,23 @@ fn enclosing(thread: ThreadId, area: &Area, address: u64) -> Vec<StackFrame> {
     };
     let (mut below, mut last, mut found) = (None, None::<Frame>, Vec::new());
     let at = crate::targets::frame_of(thread);
-    crate::stack::frames(at, false, (area.stack.start, area.stack.end), crate::stack::DEPTH, |frame| {
-        // A frame ends where its caller's stack pointer stands.
-        if let Some(inner) = last
-            && found.is_empty()
-            && frame.stack > address
-        {
-            found.extend([of(inner)].into_iter().chain(below));
-        }
-        below = last.map(of);
-        last = Some(frame);
-    });
+    crate::stack::frames(
+        at,
+        false,
+        (area.stack.start, area.stack.end),
+        crate::stack::DEPTH,
+        |frame| {
+            // A frame ends where its caller's stack pointer stands.
+            if let Some(inner) = last
+                && found.is_empty()
+                && frame.stack > address
+            {
+                found.extend([of(inner)].into_iter().chain(below));
+            }
+            below = last.map(of);
+            last = Some(frame);
+        },
+    );
     found
 }
 

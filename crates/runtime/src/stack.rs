@@ -35,11 +35,23 @@ pub fn walk(at: Frame, exact: bool, bounds: (u64, u64)) -> Stack {
 }
 
 /// Calls `visit` with each frame from `at` on, `most` of them at most.
+pub fn frames(at: Frame, exact: bool, bounds: (u64, u64), most: usize, visit: impl FnMut(Frame)) {
+    frames_by(at, exact, bounds, most, visit, |_, _| {});
+}
+
+/// The same; `read` is told of each word that the walk went by, and what was there.
 #[inline]
-pub fn frames(mut at: Frame, mut exact: bool, bounds: (u64, u64), most: usize, mut visit: impl FnMut(Frame)) {
+pub fn frames_by(
+    mut at: Frame,
+    mut exact: bool,
+    bounds: (u64, u64),
+    most: usize,
+    mut visit: impl FnMut(Frame),
+    mut read: impl FnMut(u64, u64),
+) {
     visit(at);
     for _ in 1..most {
-        let Some(up) = unwind::up(at, exact, bounds) else {
+        let Some(up) = unwind::up_by(at, exact, bounds, &mut read) else {
             return;
         };
         visit(up);

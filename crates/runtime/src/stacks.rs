@@ -9,55 +9,92 @@ use hashbrown::HashMap;
 /// Frames kept of an interned stack.
 const DEPTH: usize = 24;
 
-/// Slots of the cache of stacks that differ from the last one in their first address only.
-const RECENT: usize = 64;
+/// Slots of the cache of walks.
+const WALKS: usize = 64;
+
+/// A walk: where it began, the words that it went by, and what it came to. As long as they are the same, so is the
+/// stack.
+struct Walk {
+    at: Frame,
+    exact: bool,
+    bounds: (u64, u64),
+    words: Vec<(u64, u64)>,
+    number: u32,
+}
+
+impl Walk {
+    fn holds(&self, at: Frame, exact: bool, bounds: (u64, u64)) -> bool {
+        self.at == at
+            && self.exact == exact
+            && self.bounds == bounds
+            // SAFETY: within the bounds, which are those of the calling thread's stack.
+            && self.words.iter().all(|&(at, word)| unsafe { (at as *const u64).read() } == word)
+    }
+}
 
 struct Stacks {
     list: Vec<Stack>,
     numbers: HashMap<Stack, u32, FixedState>,
-    /// The last stack, and how deep it was.
-    last: ([u64; DEPTH], usize),
-    /// Numbers by first address, of stacks that are otherwise the last one.
-    recent: [(u64, u32); RECENT],
+    walks: Vec<Walk>,
 }
 
 static STACKS: Held<Stacks> = Held::new(Stacks {
     list: Vec::new(),
     numbers: HashMap::with_hasher(FixedState),
-    last: ([0; DEPTH], 0),
-    recent: [(0, 0); RECENT],
+    walks: Vec::new(),
 });
+
+/// How stacks are followed changed.
+pub fn rules_changed() {
+    STACKS.get().walks.clear();
+}
 
 /// The number of the stack from a frame on; see [`crate::stack::walk`].
 pub fn number(at: Frame, exact: bool, bounds: (u64, u64)) -> u32 {
     let stacks = STACKS.get();
-    let (frames, last) = &mut stacks.last;
-    let (mut depth, mut same, pc) = (0, true, at.pc);
-    crate::stack::frames(at, exact, bounds, DEPTH, |frame| {
-        same &= depth == 0 || frames[depth] == frame.pc;
-        frames[depth] = frame.pc;
-        depth += 1;
-    });
-    let slot = (pc ^ pc >> 6) as usize % RECENT;
-    if !same || depth != *last {
-        stacks.recent = [(0, 0); RECENT];
-    } else if stacks.recent[slot].0 == pc && pc != 0 {
-        return stacks.recent[slot].1;
+    let mixed = (at.pc ^ at.frame.rotate_left(23) ^ at.stack).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let slot = (mixed >> 58) as usize % WALKS;
+    if stacks.walks.get(slot).is_some_and(|walk| walk.holds(at, exact, bounds)) {
+        return stacks.walks[slot].number;
     }
-    *last = depth;
-    frames[0] = pc;
-    let frames = &frames[..depth];
-    let number = match stacks.numbers.get(frames) {
-        Some(number) => *number,
-        None => {
-            let number = stacks.list.len() as u32;
-            stacks.list.push(frames.to_vec());
-            stacks.numbers.insert(frames.to_vec(), number);
-            number
-        }
+    if stacks.walks.is_empty() {
+        stacks.walks.resize_with(WALKS, || Walk {
+            at: Frame::default(),
+            exact: false,
+            bounds: (1, 0),
+            words: Vec::with_capacity(2 * DEPTH),
+            number: 0,
+        });
+    }
+    let mut frames = ([0; DEPTH], 0);
+    let mut words = core::mem::take(&mut stacks.walks[slot].words);
+    words.clear();
+    let visit = |frame: Frame| {
+        frames.0[frames.1] = frame.pc;
+        frames.1 += 1;
     };
-    stacks.recent[slot] = (pc, number);
+    crate::stack::frames_by(at, exact, bounds, DEPTH, visit, |at, word| words.push((at, word)));
+    let number = stacks.intern(&frames.0[..frames.1]);
+    stacks.walks[slot] = Walk {
+        at,
+        exact,
+        bounds,
+        words,
+        number,
+    };
     number
+}
+
+impl Stacks {
+    fn intern(&mut self, frames: &[u64]) -> u32 {
+        if let Some(number) = self.numbers.get(frames) {
+            return *number;
+        }
+        let number = self.list.len() as u32;
+        self.list.push(frames.to_vec());
+        self.numbers.insert(frames.to_vec(), number);
+        number
+    }
 }
 
 /// The stack with this number.

@@ -20,7 +20,7 @@ pub const NEVER: u64 = u64::MAX;
 pub type StartRoutine = extern "C" fn(*mut c_void) -> *mut c_void;
 
 /// A place on a stack, such as where a thread left the program's code.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Frame {
     /// Code address, mostly a return address.
     pub pc: u64,

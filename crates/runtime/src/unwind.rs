@@ -10,6 +10,7 @@
 //! read but tables of loaded modules and words within the bounds that the caller gives.
 
 use crate::held::Held;
+use crate::stacks;
 use crate::thread::{FixedState, Frame};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -93,11 +94,18 @@ pub fn modules_changed() {
     unwinder.rules.clear();
     unwinder.recent.clear();
     unwinder.misses = 0;
+    stacks::rules_changed();
 }
 
 /// The caller's frame, if it is known. `exact`: the code address is that of an instruction about to run, not a
 /// return address. Only `low..high` is read.
-pub fn up(at: Frame, exact: bool, (low, high): (u64, u64)) -> Option<Frame> {
+pub fn up(at: Frame, exact: bool, bounds: (u64, u64)) -> Option<Frame> {
+    up_by(at, exact, bounds, |_, _| {})
+}
+
+/// The same; tells `read` of each word of the stack that it went by, and what was there.
+#[inline]
+pub fn up_by(at: Frame, exact: bool, (low, high): (u64, u64), mut read: impl FnMut(u64, u64)) -> Option<Frame> {
     let code = at.pc.wrapping_sub(u64::from(!exact));
     match UNWINDER.get().rule(code) {
         Rule::Outermost => None,
@@ -109,11 +117,15 @@ pub fn up(at: Frame, exact: bool, (low, high): (u64, u64)) -> Option<Frame> {
         } if by_frame || at.stack != 0 => {
             let base = if by_frame { at.frame } else { at.stack };
             let canonical = base.wrapping_add_signed(canonical.into());
-            let word = |offset: i32| {
+            let mut word = |offset: i32| {
                 let address = canonical.wrapping_add_signed(offset.into());
-                let inside = address & 7 == 0 && address >= low && address <= high.saturating_sub(8);
+                if address & 7 != 0 || address < low || address > high.saturating_sub(8) {
+                    return None;
+                }
                 // SAFETY: within the thread's stack.
-                inside.then(|| unsafe { (address as *const u64).read() })
+                let found = unsafe { (address as *const u64).read() };
+                read(address, found);
+                Some(found)
             };
             let frame = match saved {
                 Some(offset) => word(offset)?,
@@ -126,18 +138,20 @@ pub fn up(at: Frame, exact: bool, (low, high): (u64, u64)) -> Option<Frame> {
                 stack: canonical,
             })
         }
-        _ => by_frame_pointer(at, low, high),
+        _ => by_frame_pointer(at, low, high, read),
     }
 }
 
 /// The caller's frame by the frame pointer.
-fn by_frame_pointer(at: Frame, low: u64, high: u64) -> Option<Frame> {
+fn by_frame_pointer(at: Frame, low: u64, high: u64, mut read: impl FnMut(u64, u64)) -> Option<Frame> {
     let Frame { frame, stack, .. } = at;
     if frame & 7 != 0 || frame < low.max(stack) || frame.saturating_add(16) > high {
         return None;
     }
     // SAFETY: both words lie within the stack.
     let (up, back) = unsafe { ((frame as *const u64).read(), (frame as *const u64).add(1).read()) };
+    read(frame, up);
+    read(frame + 8, back);
     (back >= 4096).then_some(Frame {
         pc: back,
         frame: up,
