@@ -17,11 +17,11 @@
 
 use crate::held::Held;
 use crate::memo::{self, Table};
-use crate::site::Site;
+use crate::site::{Site, stub};
 use crate::thread::{Frame, Thread};
 use crate::wait::word;
 use crate::{check, clock, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
-use core::mem::offset_of;
+use core::mem::{offset_of, size_of};
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
@@ -124,6 +124,20 @@ pub const BEFORE_AT: usize = offset_of!(Journal, before);
 pub const HELD_AT: usize = offset_of!(Journal, held);
 /// See [`THREAD_AT`].
 pub const OWNER_AT: usize = offset_of!(Journal, owner);
+
+/// What a stub needs to know of the journal.
+pub fn words() -> stub::Journal {
+    let at = |offset: usize| JOURNAL.as_ptr() as u64 + offset as u64;
+    stub::Journal {
+        thread: at(THREAD_AT),
+        next: at(NEXT_AT),
+        limit: at(TARGETS_LIMIT_AT),
+        beyond: at(BEYOND_AT),
+        before: at(BEFORE_AT),
+        record: tls::offset(),
+        entry: size_of::<Entry>() as u8,
+    }
+}
 
 /// The journal.
 pub static JOURNAL: Held<Journal> = Held::new(Journal {

@@ -10,7 +10,7 @@ mod group;
 mod handler;
 mod near;
 mod patch;
-mod stub;
+pub mod stub;
 
 pub use group::parts as group;
 

@@ -7,7 +7,7 @@
 use super::decode::{self, MAX_LEN};
 use super::near::{self, Pages};
 use super::{Module, Site, handler, stub};
-use crate::journal::LARGEST;
+use crate::journal::{self, LARGEST};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use deadheat_model::SiteKind;
@@ -110,7 +110,11 @@ fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec
     } else {
         None
     };
-    stub::access(at, site.nop, &nop, length.as_ref(), &call)
+    let journal = site.passes.then(journal::words);
+    // A journal out of reach (a library's code) is the handler's business.
+    journal
+        .and_then(|journal| stub::access(at, site.nop, &nop, length.as_ref(), &call, Some(&journal)))
+        .or_else(|| stub::access(at, site.nop, &nop, length.as_ref(), &call, None))
 }
 
 fn write(jumps: &[Jump], outcome: &mut Outcome) {

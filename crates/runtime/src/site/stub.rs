@@ -3,7 +3,8 @@
 //! A stub computes the operand's address with the registers of the program still in place, skips the
 //! red zone, and calls a register-preserving handler with (address, length, row). The compiler was
 //! told that the NOP clobbers the flags, so they are free. A back edge only counts down, and calls
-//! when the count is below zero.
+//! when the count is below zero. A target that may be passed without a decision is noted in the journal
+//! ([`crate::journal`]) right here where the journal is within reach; that takes some twenty instructions.
 //! Invariant: the stub leaves every register and the stack as it found them.
 
 use super::decode::{Nop, Operand, RDI, RSI, RSP};
@@ -12,7 +13,25 @@ use alloc::vec::Vec;
 /// Bytes below the stack pointer that belong to the function.
 const RED_ZONE: i32 = 128;
 /// Most bytes that a stub takes.
-pub const MAX_SIZE: usize = 96;
+pub const MAX_SIZE: usize = 192;
+
+/// Addresses of the journal's words, and where the thread's own record is kept.
+pub struct Journal {
+    /// See [`crate::journal::Journal`].
+    pub thread: u64,
+    /// The same.
+    pub next: u64,
+    /// The same.
+    pub limit: u64,
+    /// The same.
+    pub beyond: u64,
+    /// The same.
+    pub before: u64,
+    /// From the thread pointer to the word that points to the thread's record.
+    pub record: i32,
+    /// Bytes of an entry, which begins with address and row.
+    pub entry: u8,
+}
 
 /// What a stub hands to its handler.
 pub struct Call {
@@ -84,8 +103,16 @@ impl Code {
 }
 
 /// The stub at address `at` for the NOP at `site` (and the length's NOP right after it), which calls
-/// the handler and goes on behind the NOPs. `None` if something is out of reach.
-pub fn access(at: u64, site: u64, nop: &Nop, length: Option<&Nop>, call: &Call) -> Option<Vec<u8>> {
+/// the handler and goes on behind the NOPs; with a journal, only if the target cannot be passed. `None` if
+/// something is out of reach.
+pub fn access(
+    at: u64,
+    site: u64,
+    nop: &Nop,
+    length: Option<&Nop>,
+    call: &Call,
+    journal: Option<&Journal>,
+) -> Option<Vec<u8>> {
     let mut code = Code {
         at,
         bytes: Vec::with_capacity(MAX_SIZE),
@@ -104,6 +131,9 @@ pub fn access(at: u64, site: u64, nop: &Nop, length: Option<&Nop>, call: &Call) 
         Some(n) => code.lea(RSI, &n.operand, back, RED_ZONE + 16)?,
         None => {}
     }
+    if let Some(journal) = journal {
+        code.pass(journal, call.row, back)?;
+    }
     code.put(&[0x52]); // push rdx
     code.call(call)?;
     code.put(&[0x5a, 0x5e, 0x5f]); // pop rdx, rsi, rdi
@@ -111,6 +141,57 @@ pub fn access(at: u64, site: u64, nop: &Nop, length: Option<&Nop>, call: &Call) 
     code.put(&RED_ZONE.to_le_bytes());
     code.jump(back)?;
     Some(code.bytes)
+}
+
+impl Code {
+    /// Notes the access at `rdi` in the journal and goes on at `back`, if that may be; `rsi` is free.
+    fn pass(&mut self, journal: &Journal, row: u64, back: u64) -> Option<()> {
+        // Jumps to the end, to be filled in.
+        let mut slow = Vec::new();
+        self.put(&[0x64, 0x48, 0x8b, 0x34, 0x25]); // mov rsi, fs:[record]
+        self.put(&journal.record.to_le_bytes());
+        self.put(&[0x48, 0x3b, 0x35]); // cmp rsi, [rip + thread]
+        self.relative(journal.thread, 0)?;
+        slow.push(self.branch(0x75)); // jne
+        self.put(&[0x48, 0x3b, 0x3d]); // cmp rdi, [rip + beyond]
+        self.relative(journal.beyond, 0)?;
+        let meets_nobody = self.branch(0x73); // jae
+        self.put(&[0x48, 0x3b, 0x3d]); // cmp rdi, [rip + before]
+        self.relative(journal.before, 0)?;
+        slow.push(self.branch(0x77)); // ja
+        self.land(meets_nobody)?;
+        self.put(&[0x48, 0x8b, 0x35]); // mov rsi, [rip + next]
+        self.relative(journal.next, 0)?;
+        self.put(&[0x48, 0x3b, 0x35]); // cmp rsi, [rip + limit]
+        self.relative(journal.limit, 0)?;
+        slow.push(self.branch(0x73)); // jae
+        self.put(&[0x48, 0x89, 0x3e]); // mov [rsi], rdi
+        self.put(&[0x48, 0xbf]); // movabs rdi, row
+        self.put(&row.to_le_bytes());
+        self.put(&[0x48, 0x89, 0x7e, 8]); // mov [rsi + 8], rdi
+        self.put(&[0x48, 0x83, 0xc6, journal.entry]); // add rsi, entry
+        self.put(&[0x48, 0x89, 0x35]); // mov [rip + next], rsi
+        self.relative(journal.next, 0)?;
+        self.put(&[0x5e]); // pop rsi
+        self.put(&[0x48, 0x8b, 0x3c, 0x24]); // mov rdi, [rsp]
+        self.put(&[0x48, 0x8d, 0xa4, 0x24]); // lea rsp, [rsp + 136]
+        self.put(&(RED_ZONE + 8).to_le_bytes());
+        self.jump(back)?;
+        slow.into_iter().try_for_each(|from| self.land(from))?;
+        Some(())
+    }
+
+    /// A short jump to a place further on; gives its number for [`land`](Self::land).
+    fn branch(&mut self, opcode: u8) -> usize {
+        self.put(&[opcode, 0]);
+        self.bytes.len()
+    }
+
+    /// The short jump leads here.
+    fn land(&mut self, from: usize) -> Option<()> {
+        self.bytes[from - 1] = u8::try_from(self.bytes.len() - from).ok().filter(|by| *by < 128)?;
+        Some(())
+    }
 }
 
 /// The stub of a back edge: counts `budget` down (a signed 64-bit word within reach) and calls when
