@@ -49,6 +49,8 @@ impl Keep {
 pub(crate) struct Thread {
     pub clocks: Clocks,
     pub version: u32,
+    /// How often the full clock learned of others.
+    pub learned: u32,
     pub held: Vec<Held>,
     pub lockset: Lockset,
     /// Clocks at the last release fence: relaxed stores give these.
@@ -100,6 +102,7 @@ impl HappensBefore {
         self.ensure(parent.max(child));
         if let Ok([from, to]) = self.threads.get_disjoint_mut([parent.index(), child.index()]) {
             to.clocks.join(&from.clocks);
+            to.learned += 1;
         }
         self.new_version(child);
         self.advance(parent, true);
@@ -289,11 +292,14 @@ impl HappensBefore {
         owner: Option<(ThreadId, Epoch, Epoch)>,
         hybrid: bool,
     ) -> bool {
-        let clocks = &mut self.threads[thread.index()].clocks;
+        let t = &mut self.threads[thread.index()];
+        let clocks = &mut t.clocks;
         if owner.is_some_and(|o| knows_owner(clocks, o, hybrid)) {
             return false;
         }
-        clocks.full.join(&from.full);
+        if clocks.full.join(&from.full) {
+            t.learned += 1;
+        }
         if hybrid && clocks.hybrid.join(&from.hybrid) {
             self.new_version(thread);
             return true;

@@ -6,7 +6,7 @@
 
 use crate::happens_before::HappensBefore;
 use crate::lockset::{LockId, Lockset};
-use crate::vector_clock::VectorClock;
+use crate::vector_clock::{Epoch, VectorClock};
 use alloc::vec::Vec;
 use deadheat_model::{LockMode, ObjectId, ObjectKind, ThreadId};
 use hashbrown::HashMap;
@@ -36,9 +36,25 @@ struct Lock {
     last: Option<ThreadId>,
 }
 
+/// A thread that passed through a lock: while it learns nothing of others, to pass again changes `written` in its
+/// own component alone, which is kept here until someone looks.
+#[derive(Clone, Copy, Default)]
+struct Passed {
+    /// Number of the thread, plus one; 0: nothing is kept.
+    thread: u32,
+    /// What the thread had learned of others, by [`Thread::learned`].
+    ///
+    /// [`Thread::learned`]: crate::happens_before::Thread::learned
+    learned: u32,
+    /// Its own epoch then.
+    epoch: Epoch,
+}
+
 #[derive(Default)]
 pub(crate) struct LockTable {
     locks: Vec<Lock>,
+    /// One each.
+    passed: Vec<Passed>,
     index: HashMap<(ObjectKind, ObjectId), LockId, FxBuildHasher>,
 }
 
@@ -52,7 +68,18 @@ impl LockTable {
             read: VectorClock::new(),
             last: None,
         });
+        self.passed.push(Passed::default());
         id
+    }
+
+    /// The lock, with nothing kept aside.
+    fn settled(&mut self, lock: LockId) -> Option<&mut Lock> {
+        let l = self.locks.get_mut(lock.0 as usize)?;
+        let passed = core::mem::take(&mut self.passed[lock.0 as usize]);
+        if passed.thread > 0 {
+            l.written.set(ThreadId(passed.thread - 1), passed.epoch);
+        }
+        Some(l)
     }
 }
 
@@ -75,7 +102,7 @@ impl HappensBefore {
     /// The lock was destroyed: its number is not used again.
     pub fn lock_destroyed(&mut self, kind: ObjectKind, object: ObjectId) {
         if let Some(id) = self.locks.index.remove(&(kind, object))
-            && let Some(lock) = self.locks.locks.get_mut(id.0 as usize)
+            && let Some(lock) = self.locks.settled(id)
         {
             lock.written = VectorClock::new();
             lock.read = VectorClock::new();
@@ -92,15 +119,15 @@ impl HappensBefore {
         if !self.hold(thread, lock, mode) || !self.keeps_full() {
             return;
         }
-        let Some(l) = self.locks.locks.get(lock.0 as usize) else {
+        let Some(l) = self.locks.settled(lock) else {
             return;
         };
-        let full = &mut self.threads[thread.index()].clocks.full;
-        if l.last != Some(thread) {
-            full.join(&l.written);
+        let t = &mut self.threads[thread.index()];
+        if l.last != Some(thread) && t.clocks.full.join(&l.written) {
+            t.learned += 1;
         }
-        if mode == LockMode::Write {
-            full.join(&l.read);
+        if mode == LockMode::Write && t.clocks.full.join(&l.read) {
+            t.learned += 1;
         }
     }
 
@@ -113,7 +140,7 @@ impl HappensBefore {
         if !self.keeps_full() {
             return;
         }
-        if let Some(l) = self.locks.locks.get_mut(lock.0 as usize) {
+        if let Some(l) = self.locks.settled(lock) {
             let full = &self.threads[thread.index()].clocks.full;
             match mode {
                 LockMode::Write => {
@@ -133,21 +160,41 @@ impl HappensBefore {
 
     /// The thread, which does not hold the lock, takes it for writing and gives it back, with nothing in between
     /// that depends on locks: what [`acquired`](Self::acquired) and [`released`](Self::released) do together.
+    #[inline]
     pub fn passed_through(&mut self, thread: ThreadId, lock: LockId) {
         self.ensure(thread);
         if !self.keeps_full() {
             return;
         }
-        let full = &mut self.threads[thread.index()].clocks.full;
-        if let Some(l) = self.locks.locks.get_mut(lock.0 as usize) {
-            if !l.read.is_empty() {
-                full.join(&l.read);
-                l.read.clear();
-            }
-            full.meet(&mut l.written);
-            l.last = Some(thread);
+        let t = &mut self.threads[thread.index()];
+        let own = t.clocks.full.get(thread);
+        match self.locks.passed.get_mut(lock.0 as usize) {
+            Some(passed) if passed.thread == thread.0 + 1 && passed.learned == t.learned => passed.epoch = own,
+            _ => self.passed_first(thread, lock),
         }
-        full.advance(thread);
+        self.threads[thread.index()]
+            .clocks
+            .full
+            .set(thread, own.saturating_add(1));
+    }
+
+    fn passed_first(&mut self, thread: ThreadId, lock: LockId) {
+        let t = &mut self.threads[thread.index()];
+        let Some(l) = self.locks.settled(lock) else { return };
+        if t.clocks.full.join(&l.read) {
+            t.learned += 1;
+        }
+        l.read.clear();
+        if t.clocks.full.join(&l.written) {
+            t.learned += 1;
+        }
+        l.written.join(&t.clocks.full);
+        l.last = Some(thread);
+        self.locks.passed[lock.0 as usize] = Passed {
+            thread: thread.0 + 1,
+            learned: t.learned,
+            epoch: t.clocks.full.get(thread),
+        };
     }
 
     /// Enters a lock into the thread's holds; tells whether it was not held before.

@@ -57,21 +57,6 @@ impl VectorClock {
         changed
     }
 
-    /// Both learn all that either knows.
-    #[inline]
-    pub fn meet(&mut self, other: &mut VectorClock) {
-        if self.epochs.len() != other.epochs.len() {
-            let len = self.epochs.len().max(other.epochs.len());
-            self.epochs.resize(len, 0);
-            other.epochs.resize(len, 0);
-        }
-        for (mine, theirs) in self.epochs.iter_mut().zip(&mut other.epochs) {
-            let most = (*mine).max(*theirs);
-            *mine = most;
-            *theirs = most;
-        }
-    }
-
     /// Whether all that `other` knows is known here.
     pub fn covers(&self, other: &VectorClock) -> bool {
         other

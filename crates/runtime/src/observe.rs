@@ -271,6 +271,7 @@ pub fn destroyed(addr: u64, len: u64) {
             }
         }
         crate::journal::forget(object.address);
+        crate::token::forget_passed(object.address);
         cache
             .iter_mut()
             .filter(|slot| slot.1 == object.address)
@@ -290,11 +291,16 @@ pub fn passes_targets() -> bool {
     observer.purpose == Purpose::Confirm && !observer.unordered
 }
 
-/// `t` takes the free lock at `addr`, which it does not hold, and gives it back.
-pub fn passed_through(t: ThreadId, kind: ObjectKind, addr: u64) {
+/// The detector's number of the mutex at an address.
+pub fn mutex(addr: u64) -> LockId {
+    clocks().map_or(LockId(0), |clocks| lock_id(clocks, ObjectKind::Mutex, addr))
+}
+
+/// `t` takes this free lock, which it does not hold, and gives it back.
+#[inline(always)]
+pub fn passed_through(t: ThreadId, lock: LockId) {
     // Without lock edges a pair leaves things as they were.
-    if let Some(clocks) = clocks().filter(|clocks| clocks.keeps_full()) {
-        let lock = lock_id(clocks, kind, addr);
+    if let Some(clocks) = clocks() {
         clocks.passed_through(t, lock);
     }
 }

@@ -9,6 +9,8 @@
 mod account;
 mod pick;
 
+pub use account::forget as forget_passed;
+
 use crate::clock;
 use crate::held::Held;
 use crate::thread::{NEVER, Thread, Threads};

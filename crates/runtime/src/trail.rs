@@ -5,7 +5,7 @@
 
 use crate::thread::FixedState;
 use alloc::vec::Vec;
-use deadheat_model::{ObjectKind, Operation, ThreadId};
+use deadheat_model::{ObjectKind, Operation, SiteId, ThreadId};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::Record;
 use hashbrown::HashMap;
@@ -104,6 +104,12 @@ impl Trail {
         4 << 56 | (kind as u64) << 48 | u64::from(number)
     }
 
+    /// The same of an access at a site.
+    #[inline(always)]
+    pub fn accesses(site: SiteId) -> u64 {
+        5 << 56 | u64::from(site.module) << 32 | u64::from(site.index)
+    }
+
     /// The same of going on.
     pub const GOES_ON: u64 = 2 << 56;
 
@@ -116,7 +122,7 @@ impl Trail {
             Operation::Part(part) if part.kind == ObjectKind::Thread => 9 << 56 | part.object.address,
             Operation::Part(part) => Self::takes(part.kind, self.number(part.object.address)),
             Operation::Release(kind, id) => Self::gives(*kind, self.number(id.address)),
-            Operation::Access(a) => 5 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
+            Operation::Access(a) => Self::accesses(a.site),
             Operation::Atomic(a) => 6 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
             Operation::Yield => 7 << 56,
             Operation::Create => 8 << 56,

@@ -256,8 +256,7 @@ impl Plan {
         // Each switch makes every check of shared data a miss once: phase 1 switches less often.
         // Phase 2 counts arrivals at the pair and atomics too.
         let quantum = match mode {
-            Mode::Granules { .. } | Mode::Statements { .. } => 2_000,
-            Mode::Confirm(_) => 2_000,
+            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Confirm(_) => 10_000,
             Mode::Schedule => 50,
         };
         Plan {
@@ -313,7 +312,7 @@ mod tests {
             (crate::VERSION, text.as_str()),
             (
                 3,
-                "0303000000000000000001d00fa09c01a09c018080a8b1e39fe7cb17010000000100010000000000"
+                "0303000000000000000001904ea09c01a09c018080a8b1e39fe7cb17010000000100010000000000"
             )
         );
     }

@@ -1,13 +1,49 @@
 //! Points that the running thread passed by itself ([`crate::journal`]): how many it may, and what they amount to.
 
 use super::Scheduler;
+use crate::held::Held;
 use crate::journal::Entry;
 use crate::thread::Thread;
 use crate::trail::{Event, Trail};
 use crate::{clock, lock_order, observe, targets};
+use deadheat_detect::LockId;
 use deadheat_model::{Access, LockMode, ObjectKind, Operation};
 use deadheat_schedule::Policy;
 use deadheat_wire::plan::Spot;
+
+/// Slots of the cache of locks passed.
+const PASSED: usize = 1024;
+
+/// A lock passed lately: what there is to know of it.
+#[derive(Clone, Copy)]
+struct Passed {
+    address: u64,
+    /// The trail's number of it.
+    number: u32,
+    /// The detector's.
+    lock: LockId,
+}
+
+static PASSED_LATELY: Held<[Passed; PASSED]> = Held::new(
+    [Passed {
+        address: 0,
+        number: 0,
+        lock: LockId(0),
+    }; PASSED],
+);
+
+#[inline(always)]
+fn slot(address: u64) -> &'static mut Passed {
+    &mut PASSED_LATELY.get()[(address >> 3 ^ address >> 13) as usize % PASSED]
+}
+
+/// The lock at this address is gone.
+pub fn forget(address: u64) {
+    let passed = slot(address);
+    if passed.address == address {
+        passed.address = 0;
+    }
+}
 
 impl Scheduler {
     /// How many points the thread may pass without a decision: of any kind, and if the last of them is a target.
@@ -50,7 +86,15 @@ impl Scheduler {
                 continue;
             }
             let address = entry.address & !1;
-            let number = self.trail.number(address);
+            let lately = slot(address);
+            if lately.address != address {
+                *lately = Passed {
+                    address,
+                    number: self.trail.number(address),
+                    lock: observe::mutex(address),
+                };
+            }
+            let Passed { number, lock, .. } = *lately;
             if entry.address != address {
                 points += 1;
                 self.gives(t, number);
@@ -95,7 +139,7 @@ impl Scheduler {
             at = targets + 1;
             points += 1;
             self.gives(t, number);
-            observe::passed_through(t.id, MUTEX, address);
+            observe::passed_through(t.id, lock);
         }
         self.step += points;
         clock::ticks(points);
@@ -118,9 +162,7 @@ impl Scheduler {
     fn account_target(&mut self, t: &Thread, entry: &Entry) {
         // SAFETY: the sites of stubs live as long as the process.
         let site = unsafe { &*entry.site };
-        let access = site.access(t.id, entry.address, site.size.into());
-        let detail = self.trail.detail(&Operation::Access(access));
-        self.trail.mix(t.id, Event::Comes, detail);
+        self.trail.mix(t.id, Event::Comes, Trail::accesses(site.id));
         targets::passed();
     }
 }
