@@ -355,7 +355,9 @@ pub fn allocated(t: ThreadId, ptr: u64, size: u64) {
         Purpose::Granules => shadow::clear(ptr, whole()),
         Purpose::Statements => statements::allocated(t, ptr, size, whole()),
         Purpose::Confirm => {
-            unordered::forget(ptr, whole());
+            if OBSERVER.get().unordered {
+                unordered::forget(ptr, whole());
+            }
             heap::allocated(t, ptr, size);
         }
     }
