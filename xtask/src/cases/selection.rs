@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::annotation::Case;
-use super::stage::Level;
+use super::stage::{Level, Stage};
 
 /// What the command line asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,8 +14,8 @@ pub struct Options {
     pub filter: String,
     /// Only this level, for all cases.
     pub level: Option<Level>,
-    /// Number of seeds, from 0.
-    pub seeds: u64,
+    /// Number of seeds, from 0, if it was said.
+    pub seeds: Option<u64>,
     /// Jobs at once.
     pub parallel: usize,
     /// The tool, if it is not the one in `dist`.
@@ -26,6 +26,8 @@ pub struct Options {
 const FEW_SEEDS: u64 = 2;
 /// Seeds of the full choice: 0 to 8.
 const ALL_SEEDS: u64 = 9;
+/// Most seeds of a case that is explored, by choice: an exploration is long, and the same with each.
+const EXPLORED: [u64; 2] = [1, 3];
 
 /// A case at a level.
 #[derive(Clone, Debug)]
@@ -45,7 +47,7 @@ impl Options {
             full: false,
             filter: String::new(),
             level: None,
-            seeds: 0,
+            seeds: None,
             parallel: std::thread::available_parallelism().map_or(1, usize::from),
             tool: None,
         };
@@ -60,16 +62,25 @@ impl Options {
                 "--full" => options.full = true,
                 "--filter" => options.filter = value()?.clone(),
                 "--level" => options.level = Some(value()?.parse()?),
-                "--seeds" => options.seeds = number(value()?)?,
+                "--seeds" => options.seeds = Some(number(value()?)?),
                 "-j" => options.parallel = number(value()?)? as usize,
                 "--tool" => options.tool = Some(value()?.into()),
                 other => return Err(format!("unknown argument `{other}`")),
             }
         }
-        if options.seeds == 0 {
-            options.seeds = if options.full { ALL_SEEDS } else { FEW_SEEDS };
-        }
         Ok(options)
+    }
+
+    /// Seeds of a case.
+    fn seeds(&self, case: &Case) -> u64 {
+        let all = if self.full { ALL_SEEDS } else { FEW_SEEDS };
+        let explored = case.stages.contains(&Stage::Explore);
+        let most = if explored {
+            EXPLORED[usize::from(self.full)]
+        } else {
+            all
+        };
+        self.seeds.unwrap_or(most)
     }
 }
 
@@ -80,7 +91,10 @@ pub fn jobs<'a>(cases: &'a [Case], options: &Options) -> Vec<Job<'a>> {
         for level in Level::ALL {
             let chosen = match options.level {
                 Some(only) => level == only,
-                None => options.full || level == Level::O1 || in_the_third(&case.name),
+                None => {
+                    let third = in_the_third(&case.name) && !case.stages.contains(&Stage::Explore);
+                    options.full || level == Level::O1 || third
+                }
             };
             // A case that does not hold at -O1 is run where it does.
             let stands_in = options.level.is_none() && !case.levels.contains(&Level::O1);
@@ -88,7 +102,7 @@ pub fn jobs<'a>(cases: &'a [Case], options: &Options) -> Vec<Job<'a>> {
                 jobs.push(Job {
                     case,
                     level,
-                    seeds: options.seeds,
+                    seeds: options.seeds(case),
                 });
             }
         }
@@ -117,14 +131,7 @@ mod tests {
     fn reads_options() {
         let all = options(&["--full", "--filter", "fence", "--level", "O2", "-j", "3"]).unwrap();
         assert!(all.full && all.filter == "fence" && all.level == Some(Level::O2) && all.parallel == 3);
-        assert_eq!(
-            (
-                all.seeds,
-                options(&[]).unwrap().seeds,
-                options(&["--seeds", "4"]).unwrap().seeds
-            ),
-            (9, 2, 4)
-        );
+        assert_eq!(options(&["--seeds", "4"]).unwrap().seeds, Some(4));
         assert!(options(&["--seeds", "0"]).is_err());
         assert!(options(&["--level"]).is_err());
         assert!(options(&["--level", "O7"]).is_err());
