@@ -331,7 +331,7 @@ impl Described<'_> {
 
     /// Where a run's end came from, if it was seen.
     pub fn end(&mut self, run: &Run) -> Option<Place> {
-        let (thread, stack) = run.records.ended.as_ref()?.at.as_ref()?;
+        let (thread, stack) = run.records.worst_end()?.at.as_ref()?;
         Some(Place {
             thread: self.thread(*thread),
             stack: self.stack(stack, true),

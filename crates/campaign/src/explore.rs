@@ -124,6 +124,8 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     let stage_options = StageOptions {
         isolate: options.isolate,
         setup: options.setup.clone(),
+        client: options.client.clone(),
+        follow: options.follow,
         limit: options.limit.unwrap_or(LIMIT),
         deadline: budget.map(|b| begun + b),
         interrupted: options.interrupted.clone(),
@@ -285,10 +287,7 @@ impl Explorer<'_> {
         let mut found = Vec::new();
         for (number, ending, phase) in std::mem::take(&mut self.bad) {
             let program = &self.inputs[number].program.clone();
-            let (Ok(stage), Ok(input)) = (
-                self.plain.with(program.clone()),
-                Input::of(program, self.options.setup.clone()),
-            ) else {
+            let (Ok(stage), Ok(input)) = (self.plain.with(program.clone()), self.options.input(program)) else {
                 continue;
             };
             let Some(ending) = self.patient(&stage, ending) else {
@@ -364,9 +363,9 @@ impl Explorer<'_> {
     fn keep(&mut self, store: &Store, given: &Program) -> Result<(), HuntError> {
         let mut inputs = Vec::new();
         for number in std::mem::take(&mut self.kept) {
-            inputs.push(Input::of(&self.inputs[number].program, self.options.setup.clone())?);
+            inputs.push(self.options.input(&self.inputs[number].program)?);
         }
-        inputs.push(Input::of(given, self.options.setup.clone())?);
+        inputs.push(self.options.input(given)?);
         store.together(|| inputs.iter().try_for_each(|input| store.save_input(input)))?;
         if inputs.len() > 1 {
             let told = format!(
@@ -411,7 +410,7 @@ impl Explorer<'_> {
                 budget: left,
                 ..self.options.clone()
             };
-            let input = Input::of(&program, options.setup.clone())?;
+            let input = options.input(&program)?;
             let input_told = (*number > 0).then(|| told(input.id(), given, &program));
             match hunt(program, &options) {
                 Ok(hunt) => {
@@ -441,7 +440,7 @@ impl Explorer<'_> {
         stats.seconds = self.begun.elapsed().as_secs_f64();
         let told = self.told();
         self.notices.splice(0..0, told);
-        let input = Input::of(given, self.options.setup.clone())?;
+        let input = self.options.input(given)?;
         let lossy = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         let mut report = Report {
             version: finding::VERSION,

@@ -60,7 +60,7 @@ struct Work<'a> {
 pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let begun = Instant::now();
     let build = program.check()?;
-    let input = Input::of(&program, options.setup.clone())?;
+    let input = options.input(&program)?;
     let beside = || {
         program
             .file
@@ -82,6 +82,8 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         StageOptions {
             isolate: options.isolate,
             setup: options.setup.clone(),
+            client: options.client.clone(),
+            follow: options.follow,
             limit: options.limit.unwrap_or(most),
             deadline,
             interrupted: options.interrupted.clone(),

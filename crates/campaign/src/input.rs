@@ -1,7 +1,7 @@
 //! What a run depends on besides the schedule, kept so that a stored execution can be run again.
 
 use crate::hash::Fnv;
-use deadheat_confirm::{Chosen, Program};
+use deadheat_confirm::{Chosen, Client, Program};
 use serde::{Deserialize, Serialize};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -26,6 +26,10 @@ pub struct Input {
     pub stdin: Vec<u8>,
     /// The setup command.
     pub setup: Option<String>,
+    /// Who talks to the program.
+    pub client: Option<Client>,
+    /// Whether child processes are followed.
+    pub follow: bool,
     /// What an exploration chose.
     pub chosen: Chosen,
 }
@@ -50,8 +54,15 @@ impl Input {
             environment: program.environment.iter().map(|(k, v)| (bytes(k), bytes(v))).collect(),
             stdin: program.stdin.clone(),
             setup,
+            client: None,
+            follow: true,
             chosen: program.chosen.clone(),
         })
+    }
+
+    /// The same with a client, and with or without child processes.
+    pub fn served(self, client: Option<Client>, follow: bool) -> Input {
+        Input { client, follow, ..self }
     }
 
     /// The program to run again.
@@ -86,6 +97,9 @@ impl Input {
             hash.bytes(part).bytes(&[0xff]);
         }
         hash.text(self.setup.as_deref().unwrap_or_default());
+        if self.client.is_some() || !self.follow {
+            hash.bytes(&postcard::to_allocvec(&(&self.client, self.follow)).unwrap_or_default());
+        }
         if !self.chosen.is_empty() {
             hash.bytes(&postcard::to_allocvec(&self.chosen).unwrap_or_default());
         }

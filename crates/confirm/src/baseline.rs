@@ -1,7 +1,7 @@
 //! The ordinary runs: three under `fifo`, one without deadheat. Harm is what they do not show.
 
 use crate::outcome::Outcome;
-use crate::stage::{Run, RunError, Stage};
+use crate::stage::{End, Run, RunError, Stage, StopReason};
 use deadheat_model::{Harm, HarmKind};
 use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
 use std::time::Duration;
@@ -36,13 +36,16 @@ impl Baseline {
         let plan = Baseline::plan();
         let mut runs = Vec::new();
         for _ in 0..FIFO_RUNS {
-            runs.push(stage.run(&plan)?);
+            let run = stage.run(&plan)?;
+            ready(&run)?;
+            runs.push(run);
             // A run that does not end is not waited for again.
             if stage.interrupted() || matches!(runs.last(), Some(r) if Outcome::of(r).inconclusive()) {
                 break;
             }
         }
         let native = stage.run_natively()?;
+        ready(&native)?;
         let ended = |r: &&Run| !Outcome::of(r).inconclusive();
         let elapsed = runs
             .iter()
@@ -113,7 +116,7 @@ impl Baseline {
         let harm = outcome.as_harm();
         match (&harm, self.status(), outcome) {
             (Some(h), None, _) if h.kind == HarmKind::ExitStatus => None,
-            (_, Some(_), Outcome::Exit(_)) if !self.same_files => None,
+            (_, Some(_), Outcome::Exit(_) | Outcome::Client(_)) if !self.same_files => None,
             (_, Some(usual), Outcome::Exit(n)) if *n != usual => Some(Harm {
                 kind: HarmKind::ExitStatus,
                 detail: format!("exit status {n} instead of {usual}"),
@@ -123,16 +126,35 @@ impl Baseline {
     }
 }
 
+/// Whether the program was ever ready for its client.
+fn ready(run: &Run) -> Result<(), RunError> {
+    let never = run.client.as_ref().is_some_and(|client| client.status.is_none());
+    let stopped = |reason| matches!(run.end, End::Stopped(given) if given == reason);
+    if !never || stopped(StopReason::Interrupted) {
+        return Ok(());
+    }
+    let said = run.stderr.text();
+    let said = said.lines().rev().find(|line| !line.trim().is_empty());
+    let how = match run.end {
+        End::Exit(status) => format!("it ended with status {status}"),
+        End::Signal(signal) => format!("it died of {}", crate::outcome::signal_name(signal)),
+        End::Stopped(_) => format!("it was waited for {:.0?}", run.elapsed),
+    };
+    Err(RunError::NotReady(
+        said.map_or(how.clone(), |said| format!("{how}: {}", said.trim())),
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stage::End;
     use crate::{Output, Records};
 
     fn baseline(fifo: [Outcome; 3], native: Outcome) -> Baseline {
         let output = Output::default();
         let run = Run {
             trace: None,
+            client: None,
             records: Records::default(),
             end: End::Exit(0),
             stdout: output.clone(),

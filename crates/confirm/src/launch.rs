@@ -5,8 +5,11 @@
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, OsStr, OsString};
+use std::fs::File;
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -43,6 +46,8 @@ pub(crate) struct Launch<'a> {
     /// Start it under this soft limit of the stack.
     pub stack_limit: Option<u64>,
     pub setup: Option<&'a str>,
+    /// Put a supervisor between, which waits for all that the program leaves behind.
+    pub supervised: bool,
     /// Namespaces, directories to overlay, and the run's own directory (for mount points).
     pub private: Option<(Namespaces, &'a [PathBuf], &'a Path)>,
 }
@@ -54,6 +59,7 @@ struct Child0 {
     fixed_addresses: bool,
     stack_limit: Option<u64>,
     setup: Option<Setup>,
+    supervised: bool,
 }
 
 struct Private {
@@ -303,6 +309,9 @@ impl Child0 {
             // SAFETY: a system call without pointers.
             unsafe { libc::personality(libc::ADDR_NO_RANDOMIZE as _) };
         }
+        if self.supervised {
+            crate::processes::supervise()?;
+        }
         Ok(())
     }
 }
@@ -355,6 +364,7 @@ impl Launch<'_> {
             fixed_addresses: self.fixed_addresses,
             stack_limit: self.stack_limit,
             setup: self.setup.map(|c| Setup::new(c, self.environment)).transpose()?,
+            supervised: self.supervised,
         };
         let [stdin, stdout, stderr] = self.stdio;
         let mut command = Command::new(self.file);
@@ -370,6 +380,54 @@ impl Launch<'_> {
     }
 }
 
+/// The way into the namespaces of a run, for its client. It stays open when the processes of the run are gone.
+pub(crate) struct Entry {
+    root: PathBuf,
+    spaces: Vec<File>,
+}
+
+impl Entry {
+    /// The namespaces of a process.
+    pub(crate) fn of(pid: u32) -> io::Result<Entry> {
+        let mut spaces = Vec::new();
+        for name in ["user", "mnt", "net"] {
+            let file = File::open(format!("/proc/{pid}/ns/{name}"))?;
+            let own = std::fs::metadata(format!("/proc/self/ns/{name}"))?;
+            if file.metadata()?.ino() != own.ino() {
+                spaces.push(file);
+            }
+        }
+        let root = format!("/proc/{pid}/root").into();
+        Ok(Entry { root, spaces })
+    }
+
+    /// The root directory as the run sees it, as long as its first process lives.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Lets a command start in these namespaces and in this directory.
+    pub(crate) fn enter_on_start(&self, command: &mut Command, directory: &Path) -> io::Result<()> {
+        let spaces = self
+            .spaces
+            .iter()
+            .map(File::try_clone)
+            .collect::<io::Result<Vec<File>>>()?;
+        let directory = text(directory.as_os_str())?;
+        // SAFETY: system calls only, on memory made ready before the fork.
+        unsafe {
+            command.pre_exec(move || {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+                for space in &spaces {
+                    succeeded(libc::setns(space.as_raw_fd(), 0))?;
+                }
+                succeeded(libc::chdir(directory.as_ptr()))
+            })
+        };
+        Ok(())
+    }
+}
+
 /// Whether these namespaces and overlays work here; `run` is an existing directory for mount points.
 pub(crate) fn probe(namespaces: Namespaces, directories: &[PathBuf], run: &Path) -> io::Result<()> {
     let launch = Launch {
@@ -382,6 +440,7 @@ pub(crate) fn probe(namespaces: Namespaces, directories: &[PathBuf], run: &Path)
         fixed_addresses: false,
         stack_limit: None,
         setup: None,
+        supervised: false,
         private: Some((namespaces, directories, run)),
     };
     launch.spawn()?.wait().map(|_| ())

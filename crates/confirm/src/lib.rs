@@ -2,6 +2,7 @@
 //!
 //! - [`program`]: what is run, and whether it can be (built with deadheat, executable, there);
 //! - [`stage`]: starts runs, each from the same files, input, environment and limits;
+//! - [`client`]: who talks to a program that serves; [`processes`]: all that a run has started;
 //! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
 //! - [`minimise`]: the fewest switches that still show a finding;
@@ -13,6 +14,7 @@
 
 pub mod baseline;
 pub mod candidate;
+pub mod client;
 pub mod deadlock;
 pub mod isolation;
 pub mod judge;
@@ -21,6 +23,7 @@ pub mod minimise;
 mod orders;
 pub mod outcome;
 mod output;
+mod processes;
 pub mod program;
 pub mod records;
 pub mod replay;
@@ -30,6 +33,7 @@ pub mod together;
 
 pub use baseline::Baseline;
 pub use candidate::Case;
+pub use client::{Client, ClientEnd, Ready};
 pub use isolation::Isolation;
 pub use outcome::Outcome;
 pub use output::Output;

@@ -1,5 +1,6 @@
 //! How a run ended, in the terms by which harm is judged.
 
+use crate::client::ClientEnd;
 use crate::stage::{End, Run, StopReason};
 use deadheat_model::{Harm, HarmKind};
 use deadheat_wire::record::EndKind;
@@ -33,6 +34,8 @@ pub enum Outcome {
     Deadlock,
     /// No progress.
     Hang,
+    /// The program ended well, its client did not; with what it said.
+    Client(String),
     /// The run was stopped: nothing can be said.
     Inconclusive(StopReason),
 }
@@ -43,7 +46,7 @@ impl Outcome {
         if let End::Stopped(reason) = run.end {
             return Outcome::Inconclusive(reason);
         }
-        let ended = run.records.ended.as_ref();
+        let ended = run.records.worst_end();
         match ended.map(|e| e.how) {
             Some(EndKind::Deadlock) => return Outcome::Deadlock,
             Some(EndKind::Hang) => return Outcome::Hang,
@@ -53,12 +56,20 @@ impl Outcome {
         if let Some(line) = stderr.lines().find(|l| sanitizer(l)) {
             return Outcome::Sanitizer(line.trim().to_string());
         }
-        match run.end {
+        let end = match (run.end, ended.map(|e| e.how)) {
+            // A child process crashed, and its parent did not mind.
+            (End::Exit(0), Some(EndKind::Signal(signal))) => End::Signal(signal),
+            (end, _) => end,
+        };
+        match end {
             // Of a failed test the harness prints what it kept of the standard error.
             End::Exit(PANICKED) => panic(&stderr)
                 .or_else(|| panic(&run.stdout.text()))
                 .map_or(Outcome::Exit(PANICKED), Outcome::Panic),
-            End::Exit(status) => Outcome::Exit(status),
+            End::Exit(status) => match run.client.as_ref().and_then(failure) {
+                Some(told) if status == 0 => Outcome::Client(told),
+                _ => Outcome::Exit(status),
+            },
             End::Signal(libc::SIGABRT) => {
                 if let Some(told) = panic(&stderr) {
                     return Outcome::Panic(told);
@@ -88,6 +99,7 @@ impl Outcome {
         match self {
             Outcome::Exit(0) | Outcome::Inconclusive(_) => None,
             Outcome::Exit(n) => harm(HarmKind::ExitStatus, format!("exit status {n}")),
+            Outcome::Client(told) => harm(HarmKind::ExitStatus, told.clone()),
             Outcome::Signal { signal, address } => {
                 let at = address.map(|a| {
                     if a < 4096 {
@@ -117,10 +129,22 @@ impl Outcome {
             (Outcome::Signal { signal: a, .. }, Outcome::Signal { signal: b, .. }) => a == b,
             (Outcome::UncaughtException(_), Outcome::UncaughtException(_)) => true,
             (Outcome::Panic(_), Outcome::Panic(_)) => true,
+            (Outcome::Client(_), Outcome::Client(_)) => true,
             (Outcome::Sanitizer(_), Outcome::Sanitizer(_)) => true,
             _ => self == other,
         }
     }
+}
+
+/// How a client failed, with the last line that it wrote.
+fn failure(client: &ClientEnd) -> Option<String> {
+    let how = match client.status? {
+        0 => return None,
+        status if status < 0 => format!("the client died of {}", signal_name(-status)),
+        status => format!("the client ended with exit status {status}"),
+    };
+    let said = client.output.lines().rev().find(|line| !line.trim().is_empty());
+    Some(said.map_or(how.clone(), |said| format!("{how}: {}", said.trim())))
 }
 
 fn sanitizer(line: &str) -> bool {
@@ -211,6 +235,7 @@ mod tests {
         };
         Run {
             trace: None,
+            client: None,
             records: Records::default(),
             end,
             stdout: Output::default(),

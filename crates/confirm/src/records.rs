@@ -4,7 +4,7 @@ use deadheat_model::{ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
+    CycleLink, Deadlock, EndKind, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
     ThreadCreated, Unordered,
 };
 use std::fs::File;
@@ -47,6 +47,8 @@ pub struct Records {
     pub notices: Vec<Notice>,
     /// How the program's own process ended, if that was seen.
     pub ended: Option<Ended>,
+    /// How its child processes ended, as far as they were followed.
+    pub children: Vec<Ended>,
     /// Processes that wrote records.
     pub processes: u32,
     /// Records dropped for want of room.
@@ -79,6 +81,11 @@ impl Records {
         // Each is written when both its accesses are made, which is not the order of the meetings.
         sorted.meetings.sort_by_key(|m| m.number);
         sorted.forget_false_locks();
+        if sorted.processes > 1 {
+            // Each process has a schedule of its own, and the steps do not say whose they are.
+            sorted.switches.clear();
+            sorted.steps_taken.clear();
+        }
         Ok(sorted)
     }
 
@@ -127,9 +134,10 @@ impl Records {
                 }
             }
             Record::Ended(e) => {
-                let own = self.started.as_ref().is_none_or(|s| s.pid == e.pid);
-                if own || self.ended.is_none() {
+                if self.started.as_ref().is_none_or(|s| s.pid == e.pid) {
                     self.ended = Some(e);
+                } else {
+                    self.children.push(e);
                 }
             }
         }
@@ -163,9 +171,23 @@ impl Records {
         }
     }
 
-    /// Hash of the schedule; none if the run's end was not seen.
+    /// The end of the process that ended badly, if one did, else of the program's own.
+    pub fn worst_end(&self) -> Option<&Ended> {
+        let badly = |e: &&Ended| match e.how {
+            EndKind::Deadlock | EndKind::Hang => true,
+            EndKind::Signal(_) => e.at.is_some(),
+            EndKind::Exit(_) | EndKind::Exec | EndKind::Refused => false,
+        };
+        let all = || self.ended.iter().chain(&self.children);
+        all().find(badly).or(self.ended.as_ref())
+    }
+
+    /// Hash of the schedule, of all processes together in whatever order they ended; none if the end of the program's
+    /// own process was not seen.
     pub fn schedule_hash(&self) -> Option<u64> {
-        self.ended.as_ref().map(|e| e.schedule_hash)
+        let own = self.ended.as_ref()?.schedule_hash;
+        let mixed = |e: &Ended| (e.schedule_hash ^ e.schedule_hash >> 29).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Some(self.children.iter().map(mixed).fold(own, u64::wrapping_add))
     }
 }
 

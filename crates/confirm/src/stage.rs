@@ -4,9 +4,11 @@
 //! plan and record file have constant length), working directory, umask, limits. A run that exceeds the
 //! wall-clock limit, or is killed from outside, is *stopped*: that says nothing of the program.
 
+use crate::client::{Client, ClientEnd, Peer, Place};
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
 use crate::output::{Growing, Output};
+use crate::processes;
 use crate::program::Program;
 use crate::records::Records;
 use crate::scratch::{RunDirectory, Scratch};
@@ -31,6 +33,10 @@ pub struct StageOptions {
     pub isolate: bool,
     /// Shell command that prepares each run.
     pub setup: Option<String>,
+    /// Who talks to the program, if it serves.
+    pub client: Option<Client>,
+    /// Follow child processes: they are controlled and watched too.
+    pub follow: bool,
     /// A run that takes longer than this is stopped.
     pub limit: Duration,
     /// Runs are stopped at this moment, whatever their limit.
@@ -44,6 +50,8 @@ impl Default for StageOptions {
         StageOptions {
             isolate: true,
             setup: None,
+            client: None,
+            follow: true,
             limit: Duration::from_secs(60),
             deadline: None,
             interrupted: Arc::default(),
@@ -82,6 +90,12 @@ pub enum RunError {
     /// `--setup` failed.
     #[error("the setup command failed: `{0}`")]
     Setup(String),
+    /// `--with` failed.
+    #[error("the client cannot be started: {0}")]
+    Client(io::Error),
+    /// The program was never ready for its client.
+    #[error("the program was not ready for its client ({0}); say what to wait for: --ready PORT, FILE or LINE")]
+    NotReady(String),
     /// Files for the run could not be made.
     #[error("no room for a run's files: {0}")]
     Files(io::Error),
@@ -110,6 +124,8 @@ pub struct Run {
     pub elapsed: Duration,
     /// The symbolic trace, if the plan asked for one.
     pub trace: Option<Vec<u8>>,
+    /// How the client ended, if there was one.
+    pub client: Option<ClientEnd>,
 }
 
 /// How a process ended, as its parent saw it.
@@ -138,6 +154,10 @@ pub enum StopReason {
 const USUAL_STACK: u64 = 8 << 20;
 /// A limit beyond this is unusual.
 const LARGE_STACK: u64 = 64 << 30;
+/// Time between looks at a run that goes on.
+const LONGEST_WAIT: Duration = Duration::from_millis(25);
+/// Time for what a program's first process has left behind.
+const LEFT_BEHIND: Duration = Duration::from_secs(2);
 /// Exit status of a runtime that refuses to go on.
 const REFUSED: i32 = 70;
 
@@ -263,6 +283,7 @@ impl Stage {
         if plan.values.is_empty() {
             plan.values.clone_from(&self.program.chosen.values);
         }
+        plan.follow &= self.options.follow;
         plan
     }
 
@@ -317,16 +338,40 @@ impl Stage {
                 .map_err(RunError::Files)
         };
         let (stdout, stderr) = (output("stdout")?, output("stderr")?);
-        let mut child = self.spawn(&directory, plan.is_some(), &stdout, &stderr)?;
         let begun = Instant::now();
+        let environment = self.environment(&directory, plan.is_some());
+        let mut child = self.spawn(&directory, &environment, plan.is_some(), &stdout, &stderr)?;
+        let work = self.directory(&directory);
+        let mut peer = match &self.options.client {
+            Some(client) => {
+                let place = Place {
+                    supervisor: child.id(),
+                    environment: &environment,
+                    directory: &work,
+                    outputs: [
+                        stdout.try_clone().map_err(RunError::Files)?,
+                        stderr.try_clone().map_err(RunError::Files)?,
+                    ],
+                    said: output("client")?,
+                    record: record.as_ref(),
+                };
+                Some(Peer::new(client, place).map_err(RunError::Client)?)
+            }
+            None => None,
+        };
         let (mut stdout, mut stderr) = (Growing::new(stdout), Growing::new(stderr));
-        let (status, stopped) = self.watch(&mut child, begun, || {
+        let watched = self.watch(&mut child, begun, &mut peer, || {
             stdout.trim();
             stderr.trim();
         });
+        let asked = peer.as_ref().is_some_and(Peer::asked);
+        let client = peer.map(Peer::finish);
+        let (status, stopped) = watched.map_err(RunError::Client)?;
         let end = match (stopped, status.code(), status.signal()) {
             (Some(reason), ..) => End::Stopped(reason),
             (_, Some(code), _) => End::Exit(code),
+            // It died of the signal that asks it to end, as programs without a handler do.
+            (_, _, Some(libc::SIGTERM)) if asked => End::Exit(0),
             (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
             (_, _, signal) => End::Signal(signal.unwrap_or(0)),
         };
@@ -344,6 +389,7 @@ impl Stage {
             stdout: stdout.finish(),
             stderr: stderr.finish(),
             elapsed: begun.elapsed(),
+            client,
         })
     }
 
@@ -373,10 +419,14 @@ impl Stage {
             .open(directory.join("record"))?;
         record.set_len(self.scratch.record_size)?;
         std::os::unix::fs::FileExt::write_all_at(&record, &MAGIC, 0)?;
+        if self.options.client.is_some() {
+            Peer::announce(&record)?;
+        }
         Ok(Some(record))
     }
 
-    fn spawn(&self, run: &RunDirectory, plan: bool, stdout: &File, stderr: &File) -> Result<Child, RunError> {
+    /// Environment of a run.
+    fn environment(&self, run: &RunDirectory, plan: bool) -> Vec<(OsString, OsString)> {
         let mut environment = self.program.environment.clone();
         let mut set = |key: &str, value: PathBuf| {
             environment.retain(|(k, _)| k != key);
@@ -387,10 +437,26 @@ impl Stage {
             set(PLAN_VARIABLE, run.join("plan"));
             set(RECORD_VARIABLE, run.join("record"));
         }
-        let directory = match self.isolation {
+        environment
+    }
+
+    /// Working directory of a run.
+    fn directory(&self, run: &RunDirectory) -> PathBuf {
+        match self.isolation {
             Isolation::Copy => run.join("work"),
             _ => self.program.directory.clone(),
-        };
+        }
+    }
+
+    fn spawn(
+        &self,
+        run: &RunDirectory,
+        environment: &[(OsString, OsString)],
+        plan: bool,
+        stdout: &File,
+        stderr: &File,
+    ) -> Result<Child, RunError> {
+        let directory = self.directory(run);
         let own = run.join("");
         let private = match &self.isolation {
             Isolation::Overlay {
@@ -405,12 +471,13 @@ impl Stage {
             file: &self.program.file,
             name: &self.program.name,
             args: &self.program.args,
-            environment: &environment,
+            environment,
             directory: &directory,
             stdio: [stdin.into(), duplicate(stdout)?, duplicate(stderr)?],
             fixed_addresses: plan,
             stack_limit: unusual_stack().filter(|_| plan).map(|_| USUAL_STACK),
             setup: self.options.setup.as_deref(),
+            supervised: true,
             private,
         };
         launch.spawn().map_err(|e| match &self.options.setup {
@@ -419,14 +486,27 @@ impl Stage {
         })
     }
 
-    /// Waits for the end; whatever of the process group is left then is ended too.
-    fn watch(&self, child: &mut Child, begun: Instant, mut tick: impl FnMut()) -> (ExitStatus, Option<StopReason>) {
+    /// Waits for the end of all that the program has started, and lets its client come and go.
+    ///
+    /// What is left behind after the first process has ended has [`LEFT_BEHIND`] to end by itself, or, with a client,
+    /// until that has ended; then it is asked to end, and after as long again is ended.
+    fn watch(
+        &self,
+        child: &mut Child,
+        begun: Instant,
+        peer: &mut Option<Peer<'_>>,
+        mut tick: impl FnMut(),
+    ) -> io::Result<(ExitStatus, Option<StopReason>)> {
+        let supervisor = child.id();
         let pid = rustix::process::Pid::from_child(child);
+        let first = processes::children(supervisor).first().copied();
         let kill = || {
+            processes::end(supervisor, libc::SIGKILL);
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         };
         let ending = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
-        let mut stopped = None;
+        let mut left_behind = first.is_none().then(Instant::now);
+        let (mut stopped, mut asked, mut trouble) = (None, false, None);
         let status = loop {
             match child.try_wait() {
                 Ok(Some(status)) => break status,
@@ -440,11 +520,29 @@ impl Stage {
                 stopped = Some(StopReason::TimeLimit);
                 kill();
             }
-            wait_a_little(ending.as_ref());
+            let main = first.filter(|first| left_behind.is_none() && processes::children(supervisor).contains(first));
+            if main.is_none() {
+                left_behind.get_or_insert_with(Instant::now);
+            }
+            let mut wait = LONGEST_WAIT;
+            match (peer.as_mut().map(|peer| peer.step(main)), left_behind) {
+                (Some(Ok(soon)), _) => wait = soon,
+                (Some(Err(error)), _) => {
+                    trouble = trouble.or(Some(error));
+                    kill();
+                }
+                (None, Some(since)) if since.elapsed() > LEFT_BEHIND * 2 => kill(),
+                (None, Some(since)) if since.elapsed() > LEFT_BEHIND && !asked => {
+                    processes::end(supervisor, libc::SIGTERM);
+                    asked = true;
+                }
+                _ => {}
+            }
+            wait_a_little(ending.as_ref(), wait);
             tick();
         };
-        kill();
-        (status, stopped)
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        trouble.map_or(Ok((status, stopped)), Err)
     }
 }
 
@@ -467,8 +565,8 @@ fn trace(directory: &RunDirectory) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Until the process ends, but at most 25 ms.
-fn wait_a_little(ending: Option<&rustix::fd::OwnedFd>) {
+/// Until the process ends, but at most so long.
+fn wait_a_little(ending: Option<&rustix::fd::OwnedFd>, most: Duration) {
     let Some(fd) = ending else {
         std::thread::sleep(Duration::from_millis(2));
         return;
@@ -476,7 +574,7 @@ fn wait_a_little(ending: Option<&rustix::fd::OwnedFd>) {
     let mut polled = [rustix::event::PollFd::new(fd, rustix::event::PollFlags::IN)];
     let timeout = rustix::event::Timespec {
         tv_sec: 0,
-        tv_nsec: 25_000_000,
+        tv_nsec: i64::from(most.subsec_nanos()),
     };
     let _ = rustix::event::poll(&mut polled, Some(&timeout));
 }

@@ -34,6 +34,7 @@ pub fn poll(timeout: u64) {
     if timeout == 0 && polled.is_empty() {
         return;
     }
+    crate::peer::settle();
     polled.push(libc::pollfd {
         fd: crate::signals::event_descriptor(),
         events: libc::POLLIN,
@@ -109,6 +110,7 @@ pub enum Gate {
 /// Waits until a blocking call on the descriptor would not block.
 pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
     crate::intercept::cancel::test(t);
+    crate::peer::settle();
     if ready(fd, events) || nonblocking(fd) {
         return Gate::Open;
     }
@@ -118,6 +120,7 @@ pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
         t.descriptors.push(libc::pollfd { fd, events, revents: 0 });
         let outcome = wait(t, Wait::Descriptors, Operation::External, deadline);
         crate::intercept::cancel::test(t);
+        crate::peer::settle();
         if ready(fd, events) {
             return Gate::Open;
         }
@@ -157,9 +160,35 @@ fn socket_deadline(fd: i32, events: i16) -> u64 {
     }
 }
 
+/// Key of the happens-before edges through a TCP connection, the same for both its ends: a hash of both addresses.
+fn connection(fd: i32) -> Option<u64> {
+    let end = |call: i64| {
+        let mut address = [0u64; 16];
+        let mut len = size_of_val(&address) as u32;
+        // SAFETY: the kernel fills our buffer.
+        let status = unsafe { sys!(call, fd, address.as_mut_ptr(), &raw mut len) };
+        let family = address[0] as u16;
+        let inet = i32::from(family) == libc::AF_INET || i32::from(family) == libc::AF_INET6;
+        let mix = |hash: u64, word: &u64| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(29);
+        (status == 0 && inet).then(|| address.iter().fold(0xcbf2_9ce4_8422_2325, mix))
+    };
+    let (own, other) = (end(libc::SYS_getsockname)?, end(libc::SYS_getpeername)?);
+    Some(own.wrapping_add(other) & ((1 << 61) - 1))
+}
+
+/// Whether the run predicts: there an order that only the world outside kept is not taken for one.
+fn predicts() -> bool {
+    use deadheat_wire::plan::Mode;
+    matches!(
+        crate::start::mode(),
+        Some(Mode::Granules { .. } | Mode::Statements { .. })
+    )
+}
+
 /// Key of the happens-before edges through a descriptor, if it carries any: a pipe's own; one for all
 /// sockets and event descriptors, since their other ends cannot be told (more order than there is, never
-/// less).
+/// less). Where races are predicted each TCP connection has its own: a client that had one answer before it asked the
+/// next thing orders nothing in the program.
 pub fn edge(fd: i32) -> Option<u64> {
     const OTHERS: u64 = 1 << 62;
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
@@ -171,6 +200,7 @@ pub fn edge(fd: i32) -> Option<u64> {
     match stat.st_mode & libc::S_IFMT {
         libc::S_IFIFO => Some(OTHERS | stat.st_ino),
         libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK | libc::S_IFCHR => None,
+        libc::S_IFSOCK if predicts() => Some(connection(fd).map_or(OTHERS, |key| OTHERS | 1 << 61 | key)),
         _ => Some(OTHERS),
     }
 }

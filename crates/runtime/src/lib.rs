@@ -47,6 +47,7 @@ mod memory;
 mod objects;
 mod observe;
 mod outside;
+mod peer;
 mod range;
 mod real;
 mod region;

@@ -463,6 +463,22 @@ pub fn library_store(t: ThreadId, address: u64, size: u32) {
     }
 }
 
+/// A library or system call of `t` reads a word with acquire order that instrumented code stores into inline.
+pub fn library_load(t: ThreadId, address: u64, size: u32) {
+    if let Some(clocks) = clocks() {
+        let event = AtomicEvent {
+            address,
+            size,
+            kind: AtomicKind::Load,
+            order: MemoryOrder::Acquire,
+            before: None,
+        };
+        clocks.atomic_begin(t, event);
+        clocks.atomic_end(t, event);
+        refresh(t);
+    }
+}
+
 /// The locks that a thread holds.
 pub fn held(t: ThreadId) -> Vec<record::Held> {
     let Some(clocks) = clocks() else { return Vec::new() };

@@ -25,6 +25,11 @@ fn word32(at: usize) -> &'static AtomicU32 {
     unsafe { &*((FILE.load(Relaxed) + at) as *const AtomicU32) }
 }
 
+/// A word of the header; none without a record file.
+pub fn header(at: usize) -> Option<&'static AtomicU32> {
+    open().then(|| word32(at))
+}
+
 fn open() -> bool {
     FILE.load(Relaxed) != 0
 }

@@ -13,7 +13,7 @@ use crate::token::scheduler;
 use crate::trail::Event;
 use crate::wait::Wait;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
 
 /// The program's idea of a handler.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,8 @@ static SIGNALS: Held<Signals> = Held::new(Signals {
 /// Came from the kernel, not yet looked at.
 static ARRIVED: AtomicU64 = AtomicU64::new(0);
 static EVENT: AtomicI32 = AtomicI32::new(-1);
+/// SIGTERM is recorded though its action is the default.
+static ENDING: AtomicBool = AtomicBool::new(false);
 
 /// Bit of a signal in a set.
 pub fn bit(signal: i32) -> u64 {
@@ -192,27 +194,45 @@ pub fn handler(signal: i32) -> Handler {
     SIGNALS.get().handlers.get(signal as usize).copied().unwrap_or(DEFAULT)
 }
 
+/// Whether a signal's default action ends the process.
+fn ends(signal: i32) -> bool {
+    use libc::{SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH};
+    !matches!(
+        signal,
+        SIGCHLD | SIGCONT | SIGSTOP | SIGTSTP | SIGTTIN | SIGTTOU | SIGURG | SIGWINCH
+    )
+}
+
 /// Whether the program handles the signal by a function.
 pub fn handled(signal: i32) -> bool {
     handler(signal).address > libc::SIG_IGN
 }
 
+/// Sees to it that a SIGTERM from outside, which would end the process, first lets it tell how it ended.
+pub fn watch_end() {
+    ENDING.store(true, Relaxed);
+    if handler(libc::SIGTERM) == DEFAULT {
+        install(libc::SIGTERM, DEFAULT);
+    }
+}
+
 /// Installs the program's handler; the kernel's answer.
 pub fn install(signal: i32, new: Handler) -> i32 {
     let caught = new.address > libc::SIG_IGN;
-    if caught && event_descriptor() < 0 {
+    let recorded = caught || signal == libc::SIGTERM && new.address == libc::SIG_DFL && ENDING.load(Relaxed);
+    if recorded && event_descriptor() < 0 {
         open_event();
     }
     let quiet = libc::SA_NOCLDSTOP | libc::SA_NOCLDWAIT;
     // SAFETY: a valid action; zeroed masks are empty.
     let result = unsafe {
         let mut action: libc::sigaction = core::mem::zeroed();
-        action.sa_sigaction = if caught {
+        action.sa_sigaction = if recorded {
             recorder as *const () as usize
         } else {
             new.address
         };
-        action.sa_flags = if caught {
+        action.sa_flags = if recorded {
             libc::SA_SIGINFO | libc::SA_RESTART | new.flags & quiet
         } else {
             new.flags & !libc::SA_ONSTACK
@@ -265,7 +285,11 @@ fn run(t: &mut Thread, signal: i32) {
         return;
     }
     if handler.address == libc::SIG_DFL {
-        // SAFETY: lets the kernel act: stop, kill, or nothing.
+        if ends(signal) {
+            ending::finish(deadheat_wire::record::EndKind::Signal(signal), None);
+            ending::die(signal);
+        }
+        // SAFETY: lets the kernel act: stop, or nothing.
         unsafe { sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal) };
         return;
     }

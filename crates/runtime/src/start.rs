@@ -119,6 +119,7 @@ fn take_control(plan: Plan) {
     crate::intercept::threads::adopt_main(main);
     ending::start();
     crate::intercept::fork::start();
+    crate::peer::start();
     let images = images::loaded();
     started(None, opaque(&images));
     libraries(&images);

@@ -60,6 +60,10 @@ pub struct Thread {
     pub shared: bool,
     /// Descriptors it waits for.
     pub descriptors: Vec<libc::pollfd>,
+    /// Futex words that it waits for, if for several.
+    pub futexes: Vec<u64>,
+    /// The futex word by which it was woken last.
+    pub woken_by: Option<u64>,
     /// Blocked signals (bit `n - 1`).
     pub mask: u64,
     /// Pending signals directed at it.
@@ -136,6 +140,8 @@ impl Threads {
             ready: false,
             shared: false,
             descriptors: Vec::new(),
+            futexes: Vec::new(),
+            woken_by: None,
             mask: 0,
             pending: 0,
             handler_flags: libc::SA_RESTART,

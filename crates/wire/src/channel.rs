@@ -21,6 +21,18 @@ pub const LOST_AT: usize = 16;
 pub const STEPS_AT: usize = 24;
 /// Offset of the number of live processes that write here (`u32`).
 pub const PROCESSES_AT: usize = 32;
+/// Offset of the client outside of control (`u32`): [`NO_PEER`], [`PEER_AWAITED`], [`PEER_ENDED`], else its process id.
+pub const PEER_AT: usize = 44;
+/// Offset of the number of times (`u32`) that the program, with nothing to do, asked whether the client may start.
+pub const ASKED_AT: usize = 48;
+/// Offset of the number of the question (`u32`) that the tool answered last, with no if the client has not started.
+pub const ANSWERED_AT: usize = 52;
+/// There is no client.
+pub const NO_PEER: u32 = 0;
+/// The client starts when the program is ready. (Process 1 is never a client.)
+pub const PEER_AWAITED: u32 = 1;
+/// The client has ended: the program is to end too.
+pub const PEER_ENDED: u32 = u32::MAX;
 /// Bytes at the end kept for the last records.
 pub const RESERVE: usize = 1 << 20;
 

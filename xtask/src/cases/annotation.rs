@@ -22,6 +22,8 @@ pub struct Case {
     pub args: Vec<String>,
     /// Standard input of the program.
     pub stdin: String,
+    /// Shell command of the client, if the program serves.
+    pub client: Option<String>,
     /// Flags of the compiler.
     pub flags: Vec<String>,
     /// C files beside it that are linked in.
@@ -128,6 +130,7 @@ impl Case {
             name: name.to_owned(),
             args: Vec::new(),
             stdin: String::new(),
+            client: None,
             flags: Vec::new(),
             with: Vec::new(),
             expect: Vec::new(),
@@ -164,6 +167,7 @@ impl Case {
         let words = || value.split_whitespace();
         match key.trim() {
             "args" => self.args = words().map(String::from).collect(),
+            "client" => self.client = Some(value.trim().to_owned()),
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
             "flags" => self.flags = words().map(String::from).collect(),
             "with" => self.with = words().map(|name| self.path.with_file_name(name)).collect(),

@@ -160,10 +160,11 @@ fn hunt(
                 &first.to_string(),
                 "--store",
             ])
-            .arg(directory.join("store"))
-            .arg("--")
-            .arg(program)
-            .args(&job.case.args);
+            .arg(directory.join("store"));
+        if let Some(client) = &job.case.client {
+            command.args(["--with", client]);
+        }
+        command.arg("--").arg(program).args(&job.case.args);
     }
     let status = command
         .current_dir(&directory)

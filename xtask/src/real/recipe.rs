@@ -42,6 +42,8 @@ pub struct Task {
     pub again: &'static [&'static str],
     /// The file that it writes; nothing if the program itself fails on a wrong result.
     pub output: &'static str,
+    /// Shell command of the client, and what it waits for, if the program serves.
+    pub client: Option<(&'static str, &'static str)>,
 }
 
 /// A patch in `cases/real`, and the functions in which its race is to be proven.
@@ -90,6 +92,17 @@ for n in 1 2 3 4 5 6; do bash client.bash $n & clients=\"$clients $!\"; done
 for client in $clients; do wait $client; done
 echo '6 clients, 1200 set and get'";
 
+/// Sets keys and gets them again: number of the client, number of keys.
+const MEMCACHED_CLIENT: &str = "cat > client.bash <<'END'
+set -e
+exec 3<>/dev/tcp/127.0.0.1/21987
+for i in $(seq $2); do
+  printf 'set key%s.%s 0 0 4\\r\\n%04d\\r\\nget key%s.%s\\r\\n' $1 $i $i $1 $i >&3
+  read -r stored <&3; read -r head <&3; read -r value <&3; read -r end <&3
+  test \"$stored,$value,$end\" = \"$(printf 'STORED\\r,%04d\\r,END\\r' $i)\"
+done
+END";
+
 const CHECK_REDIS: &str = "cd src
 ./redis-server --port 21999 --io-threads 2 --io-threads-do-reads yes --save '' > server.log 2>&1 & server=$!
 trap 'kill $server' EXIT
@@ -119,6 +132,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-p4", "in.bin"],
                 again: &["-k", "-f"],
                 output: "in.bin.bz2",
+                client: None,
             },
             Task {
                 name: "decompress",
@@ -126,6 +140,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-d", "-p4", "in.bin.bz2"],
                 again: &["-k", "-f"],
                 output: "in.bin",
+                client: None,
             },
         ],
         known: &[],
@@ -138,6 +153,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-p4", "-1", "-b1", "in.bin"],
                 again: &[],
                 output: "",
+                client: None,
             },
         }),
     },
@@ -157,6 +173,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-T2", "-1", "--block-size=1MiB", "in.bin"],
                 again: &["-k", "-f"],
                 output: "in.bin.xz",
+                client: None,
             },
             Task {
                 name: "decompress",
@@ -164,6 +181,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-d", "-T2", "in.bin.xz"],
                 again: &["-k", "-f"],
                 output: "in.bin",
+                client: None,
             },
         ],
         known: &[["stream_decode_mt", "worker_decoder"]],
@@ -176,6 +194,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-T2", "-1", "--block-size=64KiB", "in.bin"],
                 again: &[],
                 output: "",
+                client: None,
             },
         }),
     },
@@ -195,6 +214,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-q", "-T2", "-1", "-B1048576", "--rm", "in.bin"],
                 again: &["-f", "-k"],
                 output: "in.bin.zst",
+                client: None,
             },
             Task {
                 name: "decompress",
@@ -202,6 +222,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-q", "-d", "-T2", "--rm", "in.bin.zst"],
                 again: &["-f", "-k"],
                 output: "in.bin",
+                client: None,
             },
         ],
         known: &[],
@@ -214,6 +235,7 @@ pub const PROGRAMS: &[Program] = &[
                 arguments: &["-q", "-T2", "-1", "-B524288", "--rm", "in.bin"],
                 again: &[],
                 output: "",
+                client: None,
             },
         }),
     },
@@ -234,6 +256,7 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
             arguments: &[],
             again: &[],
             output: "",
+            client: None,
         }],
         known: &[
             ["walIndexTryHdr", "walIndexWriteHdr"],
@@ -248,6 +271,7 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
                 arguments: &[],
                 again: &[],
                 output: "",
+                client: None,
             },
         }),
     },
@@ -257,12 +281,36 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
         needs: &["libevent-dev", "dpkg-dev"],
         prepare: "",
         build: "./configure CFLAGS='-g -O2'; make -j2 memcached",
-        rebuild: "",
+        rebuild: "make -j2 memcached",
         file: "memcached",
         check: CHECK_MEMCACHED,
-        tasks: &[],
+        tasks: &[Task {
+            name: "serve",
+            setup: MEMCACHED_CLIENT,
+            arguments: &["-u", "root", "-l", "127.0.0.1", "-p", "21987", "-U", "0", "-t", "4"],
+            again: &[],
+            output: "",
+            client: Some((
+                "bash client.bash 1 50 & bash client.bash 2 50 & wait -n && wait -n",
+                "21987",
+            )),
+        }],
         known: &[],
-        injected: None,
+        injected: Some(Injected {
+            patch: "memcached-injected.patch",
+            functions: &["conn_new"],
+            task: Task {
+                name: "injected",
+                setup: MEMCACHED_CLIENT,
+                arguments: &["-u", "root", "-l", "127.0.0.1", "-p", "21987", "-U", "0", "-t", "4"],
+                again: &[],
+                output: "",
+                client: Some((
+                    "bash client.bash 1 50 & bash client.bash 2 50 & wait -n && wait -n",
+                    "21987",
+                )),
+            },
+        }),
     },
     Program {
         name: "redis",
@@ -270,11 +318,47 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
         needs: &["dpkg-dev"],
         prepare: "",
         build: "make -j2 MALLOC=libc OPTIMIZATION=-O1 USE_SYSTEMD=no",
-        rebuild: "",
+        rebuild: "make -j2 MALLOC=libc OPTIMIZATION=-O1 USE_SYSTEMD=no",
         file: "src/redis-server",
         check: CHECK_REDIS,
-        tasks: &[],
+        tasks: &[Task {
+            name: "serve",
+            setup: "ln -s \"$(dirname \"$PROGRAM\")/redis-benchmark\" benchmark",
+            arguments: &[
+                "--port",
+                "21999",
+                "--io-threads",
+                "4",
+                "--io-threads-do-reads",
+                "yes",
+                "--save",
+                "",
+            ],
+            again: &[],
+            output: "",
+            client: Some(("./benchmark -p 21999 -q -n 1000 -c 20 -t set,get,incr,lpush", "21999")),
+        }],
         known: &[],
-        injected: None,
+        injected: Some(Injected {
+            patch: "redis-injected.patch",
+            functions: &["readQueryFromClient"],
+            task: Task {
+                name: "injected",
+                setup: "ln -s \"$(dirname \"$PROGRAM\")/redis-benchmark\" benchmark",
+                arguments: &[
+                    "--port",
+                    "21999",
+                    "--io-threads",
+                    "4",
+                    "--io-threads-do-reads",
+                    "yes",
+                    "--save",
+                    "",
+                ],
+                again: &[],
+                output: "",
+                client: Some(("./benchmark -p 21999 -q -n 1000 -c 20 -t set,get,incr,lpush", "21999")),
+            },
+        }),
     },
 ];

@@ -198,6 +198,11 @@ impl Bench<'_> {
             .arg(&json)
             .arg("--store")
             .arg(aside.join("store"))
+            .args(
+                task.client
+                    .iter()
+                    .flat_map(|(with, ready)| ["--with", with, "--ready", ready]),
+            )
             .arg("--")
             .arg(self.directory.join(build).join(self.program.file))
             .args(task.arguments)

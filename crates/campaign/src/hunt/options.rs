@@ -1,7 +1,8 @@
 //! What a hunt may do, what it comes to, and why it could not begin.
 
+use crate::input::Input;
 use crate::store::StoreError;
-use deadheat_confirm::{ProgramError, RunError, StageError};
+use deadheat_confirm::{Client, Program, ProgramError, RunError, StageError};
 use deadheat_report::Report;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +40,10 @@ pub struct Options {
     pub isolate: bool,
     /// Shell command that prepares each run.
     pub setup: Option<String>,
+    /// Who talks to the program, if it serves.
+    pub client: Option<Client>,
+    /// Follow child processes.
+    pub follow: bool,
     /// Wall-clock limit of a run.
     pub limit: Option<Duration>,
     /// No progress line.
@@ -47,6 +52,13 @@ pub struct Options {
     pub store: Option<PathBuf>,
     /// Set by the user's interrupt.
     pub interrupted: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// A program as it is stored with these options.
+    pub fn input(&self, program: &Program) -> std::io::Result<Input> {
+        Ok(Input::of(program, self.setup.clone())?.served(self.client.clone(), self.follow))
+    }
 }
 
 /// Why a hunt could not begin.

@@ -1,8 +1,8 @@
-//! The tables, version 1.
+//! The tables, version 2.
 
 use rusqlite::{Connection, Error, Result};
 
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS labels (number INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE);

@@ -52,6 +52,8 @@ fn input() -> Input {
         environment: vec![],
         stdin: vec![],
         setup: None,
+        client: None,
+        follow: true,
     }
 }
 

@@ -29,6 +29,7 @@ Examples:
   deadheat hunt --budget 5m -- ./server-test  more time
   deadheat hunt --runs 50 -j 8 -- ./bank      the same result every time, at any -j
   deadheat hunt --setup 'rm -f out.db' -- ./app
+  deadheat hunt --with 'redis-benchmark -p 7000 -n 1000' --ready 7000 -- ./redis-server --port 7000
   deadheat hunt --format sarif --output races.sarif -- ./app < input.txt
 
 What it does: a few ordinary runs; detection under several schedules;
@@ -329,6 +330,8 @@ pub struct Replay {
     /// Shell command that prepares the run, with a token of a hunt that had one
     #[arg(long, value_name = "CMD")]
     pub setup: Option<String>,
+    #[command(flatten)]
+    pub serving: Serving,
     /// The program and its arguments, with a token
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -405,6 +408,8 @@ pub struct Runs {
     /// Shell command that prepares each run
     #[arg(long, value_name = "CMD")]
     pub setup: Option<String>,
+    #[command(flatten)]
+    pub serving: Serving,
     /// Let runs share the real files; then no exit status is laid to a schedule
     #[arg(long)]
     pub no_isolation: bool,
@@ -420,6 +425,30 @@ pub struct Runs {
     /// Directory of the store; .deadheat beside the program if not given
     #[arg(long, value_name = "DIR")]
     pub store: Option<PathBuf>,
+}
+
+/// Programs that serve, and programs of several processes.
+#[derive(Debug, Args)]
+pub struct Serving {
+    /// Shell command that talks to the program: started when that is ready; when it ends, the program gets SIGTERM
+    #[arg(long, value_name = "CMD")]
+    pub with: Option<String>,
+    /// When the program is ready: a TCP or UDP port, a file that exists, or a line it writes (port:N, file:PATH, line:TEXT);
+    /// when it listens on any socket, if not given
+    #[arg(long, value_name = "PORT|FILE|LINE", requires = "with")]
+    pub ready: Option<deadheat_campaign::confirm::Ready>,
+    /// Leave child processes and programs that they start alone
+    #[arg(long)]
+    pub no_follow: bool,
+}
+
+impl Serving {
+    /// The client, if there is one.
+    pub fn client(&self) -> Option<deadheat_campaign::confirm::Client> {
+        let command = self.with.clone()?;
+        let ready = self.ready.clone().unwrap_or_default();
+        Some(deadheat_campaign::confirm::Client { command, ready })
+    }
 }
 
 /// What is written where.

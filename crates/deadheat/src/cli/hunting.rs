@@ -159,6 +159,8 @@ pub fn prepare(
         switch: (runs.switch * 1024.0).round() as u32,
         isolate: !runs.no_isolation,
         setup: runs.setup.clone(),
+        client: runs.serving.client(),
+        follow: !runs.serving.no_follow,
         limit: runs.timeout,
         quiet: output.quiet,
         store: runs.store.clone(),

@@ -83,6 +83,7 @@ fn from_token(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding
     let mut program = Program::find(name, rest.to_vec()).map_err(|e| other(&e))?;
     program.stdin = stdin::capture(arguments.stdin.as_deref()).map_err(|e| other(&e))?;
     let input = Input::of(&program, arguments.setup.clone()).map_err(|e| other(&e))?;
+    let input = input.served(arguments.serving.client(), !arguments.serving.no_follow);
     let execution = replay::of_token(&token, &input)?;
     Ok((input, execution, None))
 }
@@ -96,6 +97,8 @@ fn run(
     let options = StageOptions {
         isolate: !arguments.no_isolation && !arguments.gdb,
         setup: input.setup.clone(),
+        client: input.client.clone(),
+        follow: input.follow,
         limit: arguments.timeout.unwrap_or(Duration::from_secs(600)),
         deadline: None,
         interrupted: interrupts(),

@@ -88,6 +88,7 @@ interpose! {
     }
     fn close(_t; fd: c_int) -> c_int {
         note(fd, false);
+        crate::peer::stirred();
         c_result(sys!(libc::SYS_close, fd)) as c_int
     }
 }

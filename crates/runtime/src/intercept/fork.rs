@@ -5,8 +5,12 @@ use crate::real::real;
 use crate::token::{self, me, point};
 use crate::{ending, observe, report, signals, start as plan};
 use core::ffi::c_void;
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use deadheat_model::Operation;
 use libc::pid_t;
+
+/// Number of this process.
+static OWN: AtomicU32 = AtomicU32::new(0);
 
 unsafe extern "C" {
     fn __register_atfork(
@@ -19,6 +23,7 @@ unsafe extern "C" {
 
 /// Sees to every fork, also those within libc. Registered first, so it runs first in the child.
 pub fn start() {
+    OWN.store(crate::sys::getpid() as u32, Relaxed);
     // SAFETY: functions that live as long as the process.
     unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null()) };
 }
@@ -30,12 +35,13 @@ extern "C" fn in_child() {
         token::stop();
         return;
     }
-    // SAFETY: no arguments.
-    let parent = unsafe { crate::sys::sys!(libc::SYS_getppid) as u32 };
+    // The parent may have ended already.
+    let parent = OWN.swap(crate::sys::getpid() as u32, Relaxed);
     token::forked(t);
     signals::forked(t);
     crate::clock::set_timer(0, 0);
     report::forked();
+    crate::peer::forked(parent);
     plan::started(Some(parent), alloc::vec::Vec::new());
     observe::forked(t.id);
     crate::concolic::forked();

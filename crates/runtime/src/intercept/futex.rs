@@ -14,6 +14,9 @@ use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, timespec};
 
 const ALL: u32 = u32::MAX;
+const FUTEX_LOCK_PI2: c_int = 13;
+const FUTEX_TID_MASK: i32 = 0x3fff_ffff;
+const FUTEX_WAITERS: i32 = i32::MIN;
 
 /// Arguments of a futex call.
 struct Call {
@@ -74,9 +77,14 @@ unsafe fn futex_wait(t: &mut Thread, call: &Call) -> c_int {
 /// Wakes up to `count` waiters of an address whose bits meet `mask`.
 fn futex_wake(address: u64, count: u32, mask: u32) -> c_int {
     let mut woken = 0;
-    let meets = |t: &Thread| matches!(t.wait, Wait::Futex(a, bits) if a == address && bits & mask != 0);
+    let meets = |t: &Thread| match t.wait {
+        Wait::Futex(0, _) => t.futexes.contains(&address),
+        Wait::Futex(a, bits) => a == address && bits & mask != 0,
+        _ => false,
+    };
     while woken < count {
         let Some(waiter) = first_waiting(meets) else { break };
+        waiter.woken_by = Some(address);
         wake(waiter);
         woken += 1;
     }
@@ -161,6 +169,10 @@ unsafe fn futex(t: &mut Thread, call: &Call) -> Option<c_int> {
                     0
                 }
         }
+        libc::FUTEX_LOCK_PI | FUTEX_LOCK_PI2 | libc::FUTEX_TRYLOCK_PI | libc::FUTEX_UNLOCK_PI => {
+            // SAFETY: the caller's word and time-out.
+            return Some(unsafe { owned(t, call) });
+        }
         _ => {
             super::not_modelled("futex operation");
             return None;
@@ -168,6 +180,117 @@ unsafe fn futex(t: &mut Thread, call: &Call) -> Option<c_int> {
     };
     point(Operation::Continue);
     Some(result)
+}
+
+/// The operations on a word that holds its owner's kernel id (priority inheritance: priorities themselves have no
+/// part in a schedule).
+unsafe fn owned(t: &mut Thread, call: &Call) -> c_int {
+    let command = call.operation & libc::FUTEX_CMD_MASK;
+    // SAFETY: the caller's word.
+    let word = unsafe { word(call.address) };
+    let kind = ObjectKind::LockWord;
+    let id = observe::object(call.address);
+    let owner = |value: i32| value & FUTEX_TID_MASK;
+    if command == libc::FUTEX_UNLOCK_PI {
+        point(Operation::Release(kind, id));
+        if owner(word.load(Relaxed)) != t.kernel_id {
+            return fail(libc::EPERM);
+        }
+        observe::library_store(t.id, call.address, 4);
+        word.store(0, Relaxed);
+        progress();
+        point(Operation::Continue);
+        return 0;
+    }
+    point(Operation::Acquire(kind, id));
+    let time = call.fourth as *const timespec;
+    let clock = if command == FUTEX_LOCK_PI2 && call.operation & libc::FUTEX_CLOCK_REALTIME == 0 {
+        libc::CLOCK_MONOTONIC
+    } else {
+        libc::CLOCK_REALTIME
+    };
+    // SAFETY: the caller's time-out.
+    let deadline = if time.is_null() || command == libc::FUTEX_TRYLOCK_PI {
+        Some(NEVER)
+    } else {
+        unsafe { clock::absolute(time, clock) }
+    };
+    let Some(deadline) = deadline else {
+        return fail(libc::EINVAL);
+    };
+    loop {
+        let value = word.load(Relaxed);
+        if owner(value) == 0 {
+            word.store(t.kernel_id, Relaxed);
+            observe::library_load(t.id, call.address, 4);
+            progress();
+            return 0;
+        }
+        if owner(value) == t.kernel_id {
+            return fail(libc::EDEADLK);
+        }
+        if command == libc::FUTEX_TRYLOCK_PI {
+            super::mutex::failed_try(t);
+            return fail(libc::EAGAIN);
+        }
+        // The owner must come to the kernel to give it back.
+        word.store(value | FUTEX_WAITERS, Relaxed);
+        match wait(t, Wait::Lock(kind, call.address), Operation::Continue, deadline) {
+            Outcome::TimedOut if word.load(Relaxed) != 0 => return fail(libc::ETIMEDOUT),
+            _ => {}
+        }
+    }
+}
+
+/// One entry of `futex_waitv`.
+#[repr(C)]
+struct Waiter {
+    value: u64,
+    address: u64,
+    flags: u32,
+    reserved: u32,
+}
+
+/// Waits on several words: tries again whenever something may have changed one of them.
+unsafe fn wait_for_one(t: &mut Thread, list: *const Waiter, count: usize, time: *const timespec, id: i32) -> c_int {
+    if list.is_null() || !(1..=128).contains(&count) {
+        return fail(libc::EINVAL);
+    }
+    // SAFETY: the caller's list and time-out.
+    let (list, deadline) = unsafe {
+        let deadline = if time.is_null() {
+            Some(NEVER)
+        } else {
+            clock::absolute(time, id)
+        };
+        (core::slice::from_raw_parts(list, count), deadline)
+    };
+    let Some(deadline) = deadline else {
+        return fail(libc::EINVAL);
+    };
+    point(Operation::External);
+    // SAFETY: the caller's words.
+    let changed = || {
+        list.iter()
+            .any(|w| unsafe { word(w.address) }.load(Relaxed) as u32 != w.value as u32)
+    };
+    if changed() {
+        return fail(libc::EAGAIN);
+    }
+    t.futexes.clear();
+    t.futexes.extend(list.iter().map(|w| w.address));
+    let outcome = wait(t, Wait::Futex(0, ALL), Operation::Continue, deadline);
+    let by = t.woken_by.take();
+    t.futexes.clear();
+    match outcome {
+        Outcome::Ready => {
+            let at = list.iter().position(|w| Some(w.address) == by).unwrap_or(0);
+            observe::acquire_edge(t.id, ObjectKind::Futex, list[at].address);
+            at as c_int
+        }
+        Outcome::TimedOut => fail(libc::ETIMEDOUT),
+        Outcome::Interrupted => fail(libc::EINTR),
+    }
 }
 
 /// Any system call.
@@ -190,6 +313,10 @@ pub unsafe extern "C" fn syscall(number: usize, a: usize, b: usize, c: usize, d:
                     return result as isize;
                 }
             }
+            libc::SYS_futex_waitv => {
+                // SAFETY: the caller's arguments.
+                return unsafe { wait_for_one(t, a as *const Waiter, b, d as *const timespec, e as i32) } as isize;
+            }
             libc::SYS_sched_yield => {
                 crate::token::give_way(t);
                 return 0;
@@ -199,7 +326,12 @@ pub unsafe extern "C" fn syscall(number: usize, a: usize, b: usize, c: usize, d:
                 unsafe { super::random::fill(a as *mut c_void, b) };
                 return b as isize;
             }
-            _ => {}
+            number => {
+                // SAFETY: the caller's system call.
+                if let Some(result) = unsafe { super::system_calls::modelled(number, [a, b, c, d, e, f]) } {
+                    return result;
+                }
+            }
         }
     }
     // SAFETY: the caller's system call.

@@ -29,6 +29,7 @@ pub mod fork;
 mod futex;
 mod guard;
 mod heap;
+mod jumps;
 mod loader;
 mod maps;
 mod masks;
@@ -40,7 +41,9 @@ mod signal_calls;
 mod signal_waits;
 mod sleep;
 mod sockets;
+mod spawn;
 mod stdio;
+mod system_calls;
 mod unmodelled;
 
 pub use exits::leave;

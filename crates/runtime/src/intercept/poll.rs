@@ -27,9 +27,11 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
     point(Operation::External);
     super::cancel::test(t);
     loop {
+        crate::peer::settle();
         let result = attempt();
         if result != 0 {
             if result > 0 {
+                crate::peer::busy();
                 progress();
                 t.idle_calls = 0;
             }
@@ -133,7 +135,15 @@ unsafe fn select_until(t: &mut Thread, count: c_int, sets: [*mut u64; 3], deadli
 
 unsafe fn epoll_until(t: &mut Thread, epoll: c_int, events: *mut epoll_event, room: c_int, deadline: u64) -> c_int {
     // SAFETY: the caller's array.
-    let attempt = || unsafe { sys!(libc::SYS_epoll_wait, epoll, events, room, 0i32) };
+    let attempt = || unsafe {
+        let got = sys!(libc::SYS_epoll_wait, epoll, events, room, 0i32);
+        if crate::peer::present() && got > 1 {
+            // The kernel gives them in the order in which they came, which it does not promise.
+            let data = |event: &epoll_event| event.u64;
+            core::slice::from_raw_parts_mut(events, got as usize).sort_unstable_by_key(data);
+        }
+        got
+    };
     until(t, deadline, attempt, |list| {
         list.push(pollfd {
             fd: epoll,

@@ -35,7 +35,9 @@ pub fn reads(t: &mut Thread, fd: c_int, call: impl FnOnce() -> isize) -> isize {
         Gate::TimedOut => return fail(libc::EAGAIN) as isize,
     }
     let result = call();
+    crate::peer::stirred();
     if result > 0 {
+        crate::peer::busy();
         progress();
         if let Some(edge) = edge(fd) {
             observe::acquire_edge(t.id, ObjectKind::Descriptor, edge);
@@ -62,6 +64,7 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             Gate::Interrupted => libc::EINTR,
             Gate::TimedOut => libc::EAGAIN,
         };
+        crate::peer::stirred();
         let result = if error == 0 {
             call(done, piece.min(len - done))
         } else {

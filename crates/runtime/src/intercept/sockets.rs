@@ -15,6 +15,8 @@ use libc::c_int;
 fn receive(t: &mut Thread, fd: c_int, flags: c_int, call: impl FnOnce() -> isize) -> isize {
     if flags & libc::MSG_DONTWAIT != 0 {
         point(Operation::External);
+        crate::peer::settle();
+        crate::peer::stirred();
         return c_result(call());
     }
     reads(t, fd, call)
@@ -59,6 +61,7 @@ unsafe fn send_to(
     let call = |at: usize, n: usize| unsafe { sys!(libc::SYS_sendto, fd, data.byte_add(at), n, flags, to, to_len) };
     if flags & libc::MSG_DONTWAIT != 0 {
         point(Operation::External);
+        crate::peer::stirred();
         return c_result(call(0, len));
     }
     writes(t, fd, len, len > 4096 && stream(fd), call)
@@ -128,6 +131,7 @@ interpose! {
     fn sendmsg(t; fd: c_int, message: *const c_void, flags: c_int) -> isize {
         if flags & libc::MSG_DONTWAIT != 0 {
             point(Operation::External);
+            crate::peer::stirred();
             return c_result(sys!(libc::SYS_sendmsg, fd, message, flags));
         }
         // Ready for a part is ready enough: the kernel then takes what it can.

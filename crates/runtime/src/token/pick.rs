@@ -2,12 +2,16 @@
 //! hands the token over.
 
 use super::Scheduler;
+use crate::peer::{self, Idle};
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
 use crate::{clock, descriptors, lock_order, observe, signals, stuck, switching};
 use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
+
+/// Nanoseconds of real time after which a program with a client looks whether that has ended.
+const PEER_WAIT: u64 = 2_000_000;
 
 impl Scheduler {
     /// Whether the policy lets the running thread go on without a look at the others.
@@ -114,6 +118,7 @@ impl Scheduler {
         self.picks = self.picks.wrapping_add(1);
         self.polled = self.picks.is_multiple_of(self.poll_every);
         if self.polled {
+            peer::stirred();
             descriptors::poll(0);
             descriptors::retry();
         }
@@ -187,12 +192,30 @@ impl Scheduler {
             self.enabled = spinners;
             return true;
         }
+        if peer::present() {
+            match peer::idle() {
+                Idle::Look => {
+                    descriptors::poll(0);
+                    descriptors::retry();
+                    signals::collect();
+                    return self.list(wants);
+                }
+                Idle::Jump if deadline != NEVER => return self.jump(deadline, wants),
+                Idle::Jump | Idle::Wait if external => return self.wait_outside(deadline, wants),
+                Idle::Jump | Idle::Wait => {}
+            }
+        }
         if external {
             return self.wait_outside(deadline, wants);
         }
         if deadline == NEVER {
             stuck::deadlock();
         }
+        self.jump(deadline, wants)
+    }
+
+    /// Time goes to the earliest deadline.
+    fn jump(&mut self, deadline: u64, wants: bool) -> bool {
         if deadline == clock::timer_deadline() {
             clock::advance_to(deadline);
             signals::collect();
@@ -205,19 +228,28 @@ impl Scheduler {
     /// One real wait for descriptors, signals or the nearest deadline.
     fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
         crate::report::heartbeat(self.step);
-        if !core::mem::replace(&mut self.waited_outside, true) {
+        // Waiting for a client, with nobody waiting for time, makes no difference to the schedule.
+        let harmless = peer::present() && deadline == NEVER;
+        if !harmless && !core::mem::replace(&mut self.waited_outside, true) {
             let reason = "a thread waited for the world outside the process".into();
             crate::report::write(&Record::Notice(Notice::NotReplayable { reason }));
         }
-        let left = if deadline == NEVER {
+        let mut left = if deadline == NEVER {
             NEVER
         } else {
             deadline.saturating_sub(clock::now()).max(1)
         };
+        if peer::present() {
+            // The client's end is told in the record file, not by a descriptor.
+            left = left.min(PEER_WAIT);
+        }
         let before = real_time();
         descriptors::poll(left);
         let passed = real_time().saturating_sub(before);
-        if left != NEVER && passed >= left {
+        peer::stirred();
+        if harmless {
+            // Nobody waits for time.
+        } else if left != NEVER && passed >= left && clock::now().saturating_add(left) >= deadline {
             clock::advance_to(deadline);
         } else {
             clock::advance_to(clock::now().saturating_add(passed.min(left.saturating_sub(1))));
