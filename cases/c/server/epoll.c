@@ -52,8 +52,7 @@ int main(void)
     if (bind(listener, (struct sockaddr *)&at, sizeof at) || listen(listener, 8))
         return 1;
     set = epoll_create1(0);
-    struct epoll_event event = {.events = EPOLLIN | EPOLLONESHOT, .data.fd = listener};
-    epoll_ctl(set, EPOLL_CTL_ADD, listener, &event);
+    epoll_ctl(set, EPOLL_CTL_ADD, listener, &(struct epoll_event){.events = EPOLLIN | EPOLLONESHOT, .data.fd = listener});
     pthread_t thread;
     pthread_create(&thread, 0, serve, 0);
     serve(0);

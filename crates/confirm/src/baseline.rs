@@ -128,7 +128,7 @@ impl Baseline {
 
 /// Whether the program was ever ready for its client.
 fn ready(run: &Run) -> Result<(), RunError> {
-    let never = run.client.as_ref().is_some_and(|client| client.status.is_none());
+    let never = run.client.as_ref().is_some_and(|client| !client.started);
     let stopped = |reason| matches!(run.end, End::Stopped(given) if given == reason);
     if !never || stopped(StopReason::Interrupted) {
         return Ok(());

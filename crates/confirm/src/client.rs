@@ -73,7 +73,9 @@ impl FromStr for Ready {
 /// How a client ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientEnd {
-    /// Its exit status, negative if a signal ended it; none if it never started.
+    /// Whether the program was ever ready for it.
+    pub started: bool,
+    /// Its exit status, negative if a signal ended it; none if the run ended before it.
     pub status: Option<i32>,
     /// The end of what it wrote.
     pub output: String,
@@ -224,6 +226,7 @@ impl<'a> Peer<'a> {
             .status
             .map(|s| s.code().unwrap_or_else(|| -s.signal().unwrap_or(1)));
         ClientEnd {
+            started: !matches!(self.phase, Phase::Awaited { .. }),
             status,
             output: String::from_utf8_lossy(&bytes[from..]).into_owned(),
         }

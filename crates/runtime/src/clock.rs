@@ -155,3 +155,11 @@ pub fn timer_fired() -> bool {
     };
     true
 }
+
+/// The machine's monotonic clock.
+pub fn real_time() -> u64 {
+    let mut time = timespec(0);
+    // SAFETY: the kernel fills the buffer.
+    unsafe { crate::sys::sys!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}

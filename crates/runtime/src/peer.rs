@@ -8,7 +8,7 @@
 //! client has ended, the program gets SIGTERM at the next such point.
 //!
 //! What this does not order: several clients among themselves, and data that the kernel holds back (Nagle). A client
-//! that computes for more than a second is not waited for; that is noted.
+//! that does not come to rest (it computes, or it polls) is waited for no longer than 0.2 s; that is noted.
 //! Cost: two or three small files of `/proc` for each task of the client, each time the program did something that the
 //! client may see and then looks.
 
@@ -20,12 +20,15 @@ use crate::token::scheduler;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use deadheat_wire::channel::{ANSWERED_AT, ASKED_AT, NO_PEER, PEER_AT, PEER_AWAITED, PEER_ENDED};
 use deadheat_wire::record::{Notice, Record};
 
-/// How long a client that does not come to rest is waited for, nanoseconds.
-const PATIENCE: u64 = 1_000_000_000;
+/// How long a client that does not come to rest is waited for, nanoseconds of real time. The first bound is halved,
+/// down to the second, each time that a client did not come to rest (one that polls never does), else doubled.
+const PATIENCE: u64 = 200_000_000;
+/// See above.
+const LEAST_PATIENCE: u64 = 500_000;
 /// Looks that only give the processor up; later ones sleep between.
 const QUICK_LOOKS: u32 = 8;
 /// Sleep between looks, nanoseconds.
@@ -47,6 +50,7 @@ static STOPPED: AtomicBool = AtomicBool::new(false);
 static PARENT: AtomicU32 = AtomicU32::new(0);
 static JUMPS: AtomicU32 = AtomicU32::new(0);
 static IMPATIENT: AtomicBool = AtomicBool::new(false);
+static PATIENT_FOR: AtomicU64 = AtomicU64::new(PATIENCE);
 
 /// What a program that has nothing to do can expect.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,23 +114,28 @@ fn nap(nanoseconds: u64) {
 fn come_to_rest() -> Rest {
     STIRRED.store(false, Relaxed);
     let mut looks = 0u32;
-    let mut waited = 0;
+    let begun = crate::clock::real_time();
+    let patience = PATIENT_FOR.load(Relaxed);
     loop {
         let pid = state();
         if matches!(pid, NO_PEER | PEER_AWAITED | PEER_ENDED) {
             return Rest::Waits;
         }
         match look(pid) {
-            Rest::Runs if waited >= PATIENCE => {
+            Rest::Runs if looks > QUICK_LOOKS && crate::clock::real_time() - begun >= patience => {
                 STIRRED.store(true, Relaxed);
+                PATIENT_FOR.store((patience / 2).max(LEAST_PATIENCE), Relaxed);
                 if !IMPATIENT.swap(true, Relaxed) {
-                    let reason = "the client computed for long and was not waited for".into();
+                    let reason = "the client did not come to rest (it computes or polls), and was not waited for".into();
                     report::write(&Record::Notice(Notice::NotReplayable { reason }));
                 }
                 return Rest::Runs;
             }
             Rest::Runs => {}
-            rest => return rest,
+            rest => {
+                PATIENT_FOR.store((patience * 2).min(PATIENCE), Relaxed);
+                return rest;
+            }
         }
         looks += 1;
         if looks <= QUICK_LOOKS {
@@ -134,7 +143,6 @@ fn come_to_rest() -> Rest {
             unsafe { sys!(libc::SYS_sched_yield) };
         } else {
             nap(NAP);
-            waited += NAP;
         }
     }
 }
@@ -152,8 +160,7 @@ pub fn idle() -> Idle {
         _ => match come_to_rest() {
             Rest::Waits if state() == PEER_ENDED => Idle::Look,
             Rest::Waits => jump(),
-            Rest::Sleeps => Idle::Wait,
-            Rest::Runs => Idle::Look,
+            Rest::Sleeps | Rest::Runs => Idle::Wait,
         },
     }
 }

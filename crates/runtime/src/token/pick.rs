@@ -243,9 +243,9 @@ impl Scheduler {
             // The client's end is told in the record file, not by a descriptor.
             left = left.min(PEER_WAIT);
         }
-        let before = real_time();
+        let before = clock::real_time();
         descriptors::poll(left);
-        let passed = real_time().saturating_sub(before);
+        let passed = clock::real_time().saturating_sub(before);
         peer::stirred();
         if harmless {
             // Nobody waits for time.
@@ -257,12 +257,4 @@ impl Scheduler {
         signals::collect();
         self.list(wants)
     }
-}
-
-/// The machine's monotonic clock.
-fn real_time() -> u64 {
-    let mut time = clock::timespec(0);
-    // SAFETY: the kernel fills the buffer.
-    unsafe { crate::sys::sys!(libc::SYS_clock_gettime, libc::CLOCK_MONOTONIC, &raw mut time) };
-    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
