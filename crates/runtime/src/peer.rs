@@ -126,7 +126,8 @@ fn come_to_rest() -> Rest {
                 STIRRED.store(true, Relaxed);
                 PATIENT_FOR.store((patience / 2).max(LEAST_PATIENCE), Relaxed);
                 if !IMPATIENT.swap(true, Relaxed) {
-                    let reason = "the client did not come to rest (it computes or polls), and was not waited for".into();
+                    let reason =
+                        "the client did not come to rest (it computes or polls), and was not waited for".into();
                     report::write(&Record::Notice(Notice::NotReplayable { reason }));
                 }
                 return Rest::Runs;
