@@ -213,6 +213,7 @@ unsafe fn owned(t: &mut Thread, call: &Call) -> c_int {
     let deadline = if time.is_null() || command == libc::FUTEX_TRYLOCK_PI {
         Some(NEVER)
     } else {
+        // SAFETY: as above.
         unsafe { clock::absolute(time, clock) }
     };
     let Some(deadline) = deadline else {
@@ -272,6 +273,7 @@ unsafe fn wait_for_one(t: &mut Thread, list: *const Waiter, count: usize, time: 
     // SAFETY: the caller's words.
     let changed = || {
         list.iter()
+            // SAFETY: as above.
             .any(|w| unsafe { word(w.address) }.load(Relaxed) as u32 != w.value as u32)
     };
     if changed() {
