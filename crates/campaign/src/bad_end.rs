@@ -158,6 +158,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
             ..bad.harm
         }),
         input: None,
+        inputs: Vec::new(),
         tries: 0,
         hits: 0,
         replay: None,

@@ -75,6 +75,7 @@ impl<'a> Names<'a> {
             story: None,
             harm: case.harm.clone(),
             input: None,
+            inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
             replay: None,

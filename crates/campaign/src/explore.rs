@@ -459,6 +459,7 @@ impl Explorer<'_> {
             interrupted: self.plain.interrupted(),
             trouble,
             store: Some(directory),
+            reached: Vec::new(),
         })
     }
 

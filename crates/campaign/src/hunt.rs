@@ -54,6 +54,8 @@ struct Work<'a> {
     trouble: Option<String>,
     /// Different causes that the candidates have.
     causes: usize,
+    /// Candidates that were shown with another input.
+    reached: Vec<String>,
 }
 
 /// Hunts in a program.
@@ -124,6 +126,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         notices,
         trouble: None,
         causes: 0,
+        reached: Vec::new(),
     };
     Ok(work.go())
 }
@@ -144,6 +147,7 @@ impl Work<'_> {
 
     fn go(mut self) -> Hunt {
         let mut phase = PhaseOne::default();
+        phase.functions.clone_from(&self.options.functions);
         let (candidates, cycles) = match &self.options.extent {
             Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
             _ => self.predict(&mut phase),
@@ -223,7 +227,18 @@ impl Work<'_> {
                 "{left_out} predicted deadlocks were not tried: there are too many"
             ));
         }
-        (std::mem::take(&mut phase.candidates).in_order(), cycles)
+        let proven = |fingerprint: &String| self.options.proven.contains(fingerprint);
+        let mut reached = Vec::new();
+        let mut candidates = std::mem::take(&mut phase.candidates).in_order();
+        candidates.retain(|c| {
+            let known = Some(c.fingerprint()).filter(proven);
+            reached.extend(known.clone());
+            known.is_none()
+        });
+        let mut cycles = cycles;
+        cycles.retain(|c| !proven(&c.fingerprint));
+        self.reached = reached;
+        (candidates, cycles)
     }
 
     /// Bad ends of phase 1's runs, repeated.

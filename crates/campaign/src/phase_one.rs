@@ -8,7 +8,9 @@ use crate::site_index::SiteIndex;
 use crate::waiting_cycle::{Seen, WaitingCycles};
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Run, RunError, Stage};
+use deadheat_model::SiteId;
 use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Flagged granules per signature.
@@ -57,6 +59,8 @@ pub struct PhaseOne {
     pub endings: Vec<Ending>,
     /// What limits the result.
     pub notices: Vec<String>,
+    /// Look into these functions only (entry sites, ascending); into all if none.
+    pub functions: Option<Arc<[SiteId]>>,
     barren: u32,
     /// Cycles as they were seen in detecting bodies.
     seen: Seen,
@@ -87,6 +91,7 @@ impl PhaseOne {
         };
         let plan = Plan {
             hang_yields,
+            functions: self.functions.as_ref().map(|f| f.to_vec()),
             ..Plan::new(mode, policy)
         };
         let run = stage.run(&plan)?;

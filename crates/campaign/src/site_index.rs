@@ -1,5 +1,6 @@
 //! The sites of a run's modules: from a site to its statement, from a statement to all its copies.
 
+use crate::measuring::Function;
 use crate::statement::Statement;
 use deadheat_model::SiteId;
 use deadheat_wire::object::{DESCS, META, UNIT_OPAQUE_ASSEMBLY, UNITS};
@@ -122,6 +123,28 @@ impl SiteIndex {
             index.add(&module.path);
         }
         index
+    }
+
+    /// Reads the tables of these files alone: their functions have names, their statements are not told apart.
+    pub fn of_paths(paths: &[String]) -> SiteIndex {
+        SiteIndex {
+            files: paths.iter().map(|path| read(Path::new(path))).collect(),
+            paths: paths.to_vec(),
+            ..SiteIndex::default()
+        }
+    }
+
+    /// The function that a site is in.
+    pub fn function(&self, id: SiteId) -> Function {
+        let Some(site) = self.site(id) else {
+            return Function::default();
+        };
+        let location = site.location.as_ref();
+        Function {
+            name: deadheat_report::symbol::demangle(&site.function),
+            file: location.map(|l| l.file.clone()).unwrap_or_default(),
+            line: location.map_or(0, |l| l.line),
+        }
     }
 
     /// Reads the tables of modules that are not known yet.

@@ -285,6 +285,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         story: None,
         harm: None,
         input: None,
+        inputs: Vec::new(),
         tries: 0,
         hits: 0,
         replay: None,

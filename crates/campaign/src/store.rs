@@ -4,7 +4,10 @@
 //! nothing can be written the store lives in memory, with a warning. Labels (`F3`) are given once per
 //! fingerprint and never again.
 
+mod measurements;
 mod tables;
+
+pub use measurements::MeasuredInput;
 
 use crate::candidate::{Candidate, Suspicion};
 use crate::input::Input;

@@ -208,6 +208,7 @@ impl WaitingCycle {
             story: None,
             harm: None,
             input: None,
+            inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
             replay: None,

@@ -4,7 +4,7 @@ use deadheat_model::{ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, EndKind, Ended, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
+    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
     ThreadCreated, Unordered,
 };
 use std::fs::File;
@@ -23,6 +23,8 @@ pub struct Records {
     pub threads: Vec<ThreadCreated>,
     /// Result of phase 1's first run.
     pub granules: Option<Granules>,
+    /// When functions ran, for each process that lived to tell.
+    pub functions: Vec<Functions>,
     /// Suspicious pairs.
     pub pairs: Vec<Pair>,
     /// Predicted cycles of waiting.
@@ -116,6 +118,7 @@ impl Records {
                 }
             }
             Record::Granules(g) => merge_granules(&mut self.granules, g),
+            Record::Functions(f) => self.functions.push(f),
             Record::Pair(p) => self.pairs.push(p),
             Record::Steps(steps) => self.steps_taken.extend(steps),
             Record::Cycle(links) => self.cycles.push(links),

@@ -59,7 +59,18 @@ fn an_input_that_crashes_is_a_finding_and_runs_again() {
     let lcov = place.join("cover.info");
     let lcov = lcov.to_str().unwrap();
     let (status, told) = place.run(&[
-        "explore", "--runs", "1", "--inputs", "60", "--lcov", lcov, "--format", "json", "--", "./crash", "5",
+        "explore",
+        "--runs",
+        "1",
+        "--most-inputs",
+        "60",
+        "--lcov",
+        lcov,
+        "--format",
+        "json",
+        "--",
+        "./crash",
+        "5",
     ]);
     assert_eq!(status, 1, "{told}");
     let report = json(&told);

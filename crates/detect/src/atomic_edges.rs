@@ -31,6 +31,18 @@ impl HappensBefore {
         self.context(thread, true)
     }
 
+    /// Both halves of an atomic operation that is ordered after what it reads only if its thread waited for that
+    /// (`waited`): a counter that threads share orders nothing.
+    pub fn atomic_waited(&mut self, thread: ThreadId, event: AtomicEvent, waited: bool) {
+        self.ensure(thread);
+        let change = self.observe_words(&event);
+        change.into_iter().for_each(|c| self.change_holds(thread, c));
+        if event.reads() && waited {
+            self.read_edges(thread, &event);
+        }
+        self.atomic_end(thread, event);
+    }
+
     /// The second half: what the operation gives.
     pub fn atomic_end(&mut self, thread: ThreadId, event: AtomicEvent) {
         self.ensure(thread);

@@ -52,6 +52,8 @@ pub(crate) struct Thread {
     /// How often the full clock learned of others.
     pub learned: u32,
     pub held: Vec<Held>,
+    /// Locks taken so far, the outermost of recursive holds.
+    pub takings: u64,
     pub lockset: Lockset,
     /// Clocks at the last release fence: relaxed stores give these.
     pub release_fence: Option<Release>,

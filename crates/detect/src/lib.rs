@@ -45,6 +45,8 @@
 //! Deadlocks: a [`LockOrder`] is told of waits, locks taken and given back, and signals; [`cycles`] of waiting are
 //! candidates.
 //!
+//! Function instances: [`FunctionInstances`] groups them as they end, from entries and exits.
+//!
 //! Freed memory: `forgotten` of [`HappensBefore`], [`Statements`] and [`Exact`]; in run 1 the caller zeroes the
 //! cells and sets. [`parts`] cuts a range into granules and byte masks.
 #![no_std]
@@ -56,6 +58,7 @@ mod atomic_edges;
 mod atomics;
 mod context;
 mod exact;
+mod function_instances;
 mod granules;
 mod happens_before;
 mod history_set;
@@ -72,6 +75,7 @@ mod vector_clock;
 pub use atomics::{AtomicEvent, AtomicKind, parts};
 pub use context::{Context, Contexts};
 pub use exact::{Exact, TargetAccess};
+pub use function_instances::{Ended, Entered, FunctionInstances, Limits};
 pub use granules::{Covered, Granules, Transition};
 pub use happens_before::{HappensBefore, Keep};
 pub use history_set::{Entry, HistorySets};

@@ -21,6 +21,8 @@ pub struct Held {
     pub mode: LockMode,
     /// How often (recursive locks).
     pub count: u32,
+    /// Which taking of a lock it was, of the thread's, from 1.
+    pub taken: u64,
     /// The thread's lockset before, as long as no lock below was given back.
     before: Option<Lockset>,
 }
@@ -205,10 +207,12 @@ impl HappensBefore {
             held.count += 1;
             return false;
         }
+        t.takings += 1;
         t.held.push(Held {
             lock,
             mode,
             count: 1,
+            taken: t.takings,
             before: Some(t.lockset),
         });
         t.lockset = self.locksets.with(t.lockset, lock, mode);

@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod access;
 mod finding;
+mod function_span;
 mod object;
 mod operation;
 mod site;
@@ -16,6 +17,7 @@ mod thread;
 
 pub use access::{Access, AccessKind, ByteRange};
 pub use finding::{Evidence, FindingKind, Harm, HarmKind, Verdict};
+pub use function_span::{FunctionSpan, FunctionSpans};
 pub use object::{LockMode, ObjectId, ObjectKind};
 pub use operation::{CyclePart, Operation, WaitReason, Wanted};
 pub use site::{MemoryOrder, SiteId, SiteKind};

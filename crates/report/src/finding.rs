@@ -68,9 +68,12 @@ pub struct Finding {
     /// What the bug does.
     #[schemars(schema_with = "schema::harm")]
     pub harm: Option<Harm>,
-    /// The input that shows it, where an exploration chose it.
+    /// The input that shows it, where an exploration or a selection chose it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<ChosenInput>,
+    /// Further inputs under which its statements are suspicious, of those that were looked at: names in the store.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<String>,
     /// Runs directed at it.
     pub tries: u32,
     /// Runs that showed it.
@@ -279,6 +282,20 @@ pub struct Stats {
     pub inconclusive: u32,
     /// Whether the work was cut short, and by what.
     pub stopped: Option<String>,
+}
+
+impl Stats {
+    /// Adds those of a hunt with another input.
+    pub fn take_in(&mut self, one: &Stats) {
+        self.runs += one.runs;
+        self.schedules += one.schedules;
+        self.candidates += one.candidates;
+        self.causes += one.causes;
+        self.settled += one.settled;
+        self.untried += one.untried;
+        self.inconclusive += one.inconclusive;
+        self.stopped = self.stopped.take().or_else(|| one.stopped.clone());
+    }
 }
 
 impl Report {

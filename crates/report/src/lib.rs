@@ -15,6 +15,7 @@ pub mod html;
 pub mod junit;
 pub mod sarif;
 pub mod schema;
+pub mod selection;
 mod source;
 mod story;
 pub mod symbol;

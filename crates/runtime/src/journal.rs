@@ -327,7 +327,7 @@ pub fn open(t: &mut Thread) {
         check::Use::Statements => Checks::Moment,
     };
     let quiet = clock::timer_deadline() == crate::thread::NEVER && meeting::none();
-    let quiet = quiet && !lock_order::directed() && !event_trace::on();
+    let quiet = quiet && !lock_order::directed() && !event_trace::on() && !crate::functions::on();
     if targets == 0 || !quiet || checks == Checks::Context && check::context() == 0 {
         return;
     }

@@ -34,6 +34,7 @@ mod concolic;
 mod descriptors;
 mod ending;
 mod event_trace;
+mod functions;
 mod granules;
 mod heap;
 mod held;

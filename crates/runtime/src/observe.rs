@@ -9,8 +9,8 @@ use crate::held::Held;
 use crate::objects::Objects;
 use crate::site::Site;
 use crate::{
-    event_trace, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements, targets,
-    unordered,
+    event_trace, functions, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements,
+    targets, unordered,
 };
 use alloc::vec::Vec;
 use deadheat_detect::{AtomicEvent, AtomicKind, HappensBefore, Keep, LockId};
@@ -25,6 +25,7 @@ enum Purpose {
     Granules,
     Statements,
     Confirm,
+    Functions,
 }
 
 /// Slots of the cache of lock numbers.
@@ -85,6 +86,11 @@ pub fn start(plan: &'static Plan) {
             }
             statements::start(granules);
         }
+        Mode::Functions => {
+            observer.purpose = Purpose::Functions;
+            observer.clocks = Some(HappensBefore::new(Keep::Hybrid));
+            functions::start();
+        }
         Mode::Confirm(targets) => {
             observer.purpose = Purpose::Confirm;
             if targets.lock_order {
@@ -126,6 +132,7 @@ pub fn finish() {
         Purpose::Granules => granules::finish(),
         Purpose::Statements => statements::finish(),
         Purpose::Confirm => meeting::finish(),
+        Purpose::Functions => functions::finish(),
     }
     lock_order::finish();
     event_trace::finish();
@@ -183,6 +190,7 @@ pub fn thread_started(t: ThreadId) {
 pub fn thread_ended(t: ThreadId) {
     meeting::event(t);
     memory::thread_ended(t);
+    functions::thread_ended(t);
     if let Some(clocks) = clocks() {
         clocks.ended(t);
     }
@@ -282,6 +290,7 @@ pub fn destroyed(addr: u64, len: u64) {
 /// `to` holds the token now.
 pub fn switched(to: ThreadId) {
     refill();
+    functions::switched(to);
     refresh(to);
 }
 
@@ -343,6 +352,7 @@ fn refresh(t: ThreadId) {
     match OBSERVER.get().purpose {
         Purpose::Granules => granules::refresh(t),
         Purpose::Statements => statements::refresh(),
+        Purpose::Functions => functions::changed(),
         Purpose::Schedule | Purpose::Confirm => {}
     }
 }
@@ -351,7 +361,7 @@ fn refresh(t: ThreadId) {
 pub fn allocated(t: ThreadId, ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
-        Purpose::Schedule => {}
+        Purpose::Schedule | Purpose::Functions => {}
         Purpose::Granules => shadow::clear(ptr, whole()),
         Purpose::Statements => statements::allocated(t, ptr, size, whole()),
         Purpose::Confirm => {
@@ -390,7 +400,7 @@ pub fn unmapped(addr: u64, len: u64) {
 /// The memory is another object's from now on: its accesses are forgotten.
 pub fn forget(addr: u64, len: u64) {
     match OBSERVER.get().purpose {
-        Purpose::Schedule => {}
+        Purpose::Schedule | Purpose::Functions => {}
         Purpose::Granules => shadow::clear(addr, len),
         Purpose::Statements => statements::forget(addr, len),
         Purpose::Confirm => unordered::forget(addr, len),
@@ -431,12 +441,16 @@ pub fn atomic(t: ThreadId, site: &Site, address: u64, len: u64, before: u64, suc
         order: site.order,
         before,
     };
+    if OBSERVER.get().purpose == Purpose::Functions {
+        clocks.atomic_waited(t, event, targets::waited(t));
+        return functions::changed();
+    }
     let context = clocks.atomic_begin(t, event);
     match OBSERVER.get().purpose {
         Purpose::Granules => granules::atomic(context, &event, u64::from(site.id.index)),
         Purpose::Statements => statements::atomic(t, context, site, &event),
         Purpose::Confirm if site.target => targets::made(t, site, success),
-        Purpose::Schedule | Purpose::Confirm => {}
+        Purpose::Schedule | Purpose::Functions | Purpose::Confirm => {}
     }
     // The access itself lies between what the operation acquires and what it gives.
     if let Some(clocks) = crate::observe::clocks() {

@@ -17,6 +17,10 @@ pub struct Spin {
     seen: [(u64, u64); WIDTH],
     count: usize,
     rounds: u32,
+    /// Which of `seen` were seen by a load.
+    loads: u8,
+    /// Whether the last operation was a load that found another value than an earlier one did: its thread waited.
+    pub waited: bool,
 }
 
 /// A spin: the address to wait for, if there is one.
@@ -25,6 +29,7 @@ pub type Lost = Option<u64>;
 impl Spin {
     /// An operation is about to be made on `address`, which holds `value`. Says whether the thread spins.
     pub fn operation(&mut self, kind: SiteKind, address: u64, value: u64) -> Option<Lost> {
+        self.waited = kind == SiteKind::AtomicLoad && self.changed(address, value);
         if kind == SiteKind::AtomicStore {
             self.progress();
             return None;
@@ -38,6 +43,8 @@ impl Spin {
                 self.progress();
             }
             self.seen[self.count] = (address, value);
+            self.loads &= !(1 << self.count);
+            self.loads |= u8::from(kind == SiteKind::AtomicLoad) << self.count;
             self.count += 1;
             self.rounds = 0;
             return None;
@@ -48,6 +55,13 @@ impl Spin {
         }
         self.rounds = 0;
         Some((self.count == 1).then_some(address))
+    }
+
+    /// Whether an earlier load found another value there.
+    fn changed(&self, address: u64, value: u64) -> bool {
+        let seen = self.seen[..self.count].iter().enumerate();
+        seen.rev()
+            .any(|(n, s)| s.0 == address && s.1 != value && self.loads & 1 << n != 0)
     }
 
     /// The thread changed something.

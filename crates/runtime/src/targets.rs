@@ -55,6 +55,11 @@ fn state(thread: ThreadId) -> &'static mut State {
     &mut threads[thread.index()]
 }
 
+/// Whether the thread's last atomic operation read what it had waited for.
+pub fn waited(thread: ThreadId) -> bool {
+    state(thread).spin.waited
+}
+
 /// Accesses at target sites so far.
 pub fn hits() -> u64 {
     TARGETS.get().hits
@@ -88,6 +93,7 @@ pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
     let thread = token::current();
     meeting::event(thread);
     match site.kind {
+        SiteKind::Entry | SiteKind::Exit => crate::functions::at_site(site, thread, &frame),
         SiteKind::BackEdge => {
             note_frame(frame);
             back_edge();

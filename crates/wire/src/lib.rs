@@ -22,4 +22,4 @@ pub mod sites;
 pub mod trace;
 
 /// Version of all layouts in this crate; parts that disagree refuse to work together by name.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;

@@ -50,6 +50,8 @@ pub struct Plan {
     pub values: Vec<(u32, Vec<Option<u8>>)>,
     /// Write a symbolic trace; for a program's symbolic flavour.
     pub symbolic: Option<Symbolic>,
+    /// Phase 1 looks into these functions only: entry sites, ascending. None: into all.
+    pub functions: Option<Vec<SiteId>>,
 }
 
 /// What a symbolic run is told.
@@ -96,6 +98,8 @@ pub enum Mode {
     },
     /// Phase 2: watch these statements.
     Confirm(Targets),
+    /// When functions run: entries, exits and synchronisation only.
+    Functions,
 }
 
 /// The statements that phase 2 watches.
@@ -256,7 +260,7 @@ impl Plan {
         // Each switch makes every check of shared data a miss once: phase 1 switches less often.
         // Phase 2 counts arrivals at the pair and atomics too.
         let quantum = match mode {
-            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Confirm(_) => 10_000,
+            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Confirm(_) | Mode::Functions => 10_000,
             Mode::Schedule => 50,
         };
         Plan {
@@ -275,6 +279,7 @@ impl Plan {
             follow: true,
             values: Vec::new(),
             symbolic: None,
+            functions: None,
         }
     }
 
@@ -311,8 +316,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                3,
-                "0303000000000000000001904ea09c01a09c018080a8b1e39fe7cb17010000000100010000000000"
+                4,
+                "0403000000000000000001904ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
             )
         );
     }

@@ -2,7 +2,7 @@
 
 use crate::plan::{Spot, Switch};
 use alloc::{string::String, vec::Vec};
-use deadheat_model::{Access, LockMode, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
+use deadheat_model::{Access, FunctionSpans, LockMode, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
 use serde::{Deserialize, Serialize};
 
 /// One record.
@@ -53,6 +53,17 @@ pub enum Record {
         /// Difference between run-time addresses and the file's virtual addresses.
         bias: u64,
     },
+    /// Result of `Mode::Functions`, for one process.
+    Functions(Functions),
+}
+
+/// When functions ran.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Functions {
+    /// Entry sites of the functions, by their number in the run.
+    pub entries: Vec<SiteId>,
+    /// Their instances.
+    pub spans: FunctionSpans,
 }
 
 /// An event of a run.

@@ -35,7 +35,7 @@ impl Stage {
             Stage::Hunt => &["hunt"],
             Stage::Scan => &["scan"],
             // So many find what the cases hide; a parser without end would take the whole budget.
-            Stage::Explore => &["hunt", "--explore", "--inputs", "300"],
+            Stage::Explore => &["hunt", "--explore", "--most-inputs", "300"],
             Stage::Select => &["select"],
         }
     }

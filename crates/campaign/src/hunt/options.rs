@@ -3,6 +3,7 @@
 use crate::input::Input;
 use crate::store::StoreError;
 use deadheat_confirm::{Client, Program, ProgramError, RunError, StageError};
+use deadheat_model::SiteId;
 use deadheat_report::Report;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,6 +53,10 @@ pub struct Options {
     pub store: Option<PathBuf>,
     /// Set by the user's interrupt.
     pub interrupted: Arc<AtomicBool>,
+    /// Detect in these functions only (entry sites, ascending); in all if none.
+    pub functions: Option<Arc<[SiteId]>>,
+    /// Fingerprints of candidates that need no confirmation: they were shown with another input.
+    pub proven: Arc<[String]>,
 }
 
 impl Options {
@@ -103,4 +108,6 @@ pub struct Hunt {
     pub trouble: Option<String>,
     /// Where results are kept; none in memory.
     pub store: Option<PathBuf>,
+    /// Candidates that were left out, see [`Options::proven`].
+    pub reached: Vec<String>,
 }

@@ -83,6 +83,7 @@ impl Work<'_> {
             interrupted: self.interrupted(),
             trouble: self.trouble.take(),
             store,
+            reached: std::mem::take(&mut self.reached),
         }
     }
 

@@ -25,12 +25,21 @@ CREATE TABLE IF NOT EXISTS hunts (
     ended INTEGER NOT NULL);
 ";
 
+/// Came later; a store without it has measured nothing.
+const MEASUREMENTS: &str = "
+CREATE TABLE IF NOT EXISTS measurements (
+    program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (program, input));
+";
+
 /// Makes the tables of a new store.
 pub(super) fn create(connection: &Connection) -> Result<()> {
     let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == 0 {
         connection.execute_batch(TABLES)?;
         connection.pragma_update(None, "user_version", VERSION)?;
+    }
+    if version <= VERSION {
+        connection.execute_batch(MEASUREMENTS)?;
     }
     Ok(())
 }

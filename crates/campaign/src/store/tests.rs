@@ -33,6 +33,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         story: None,
         harm: None,
         input: None,
+        inputs: Vec::new(),
         tries: 1,
         hits: 1,
         replay: None,

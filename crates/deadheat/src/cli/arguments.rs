@@ -61,6 +61,22 @@ computation of expressions added, and run under one deterministic schedule; a
 solver finds the input that takes a branch the other way. Bad ends that an
 input causes (crashes, failed assertions, hangs) are findings of their own.";
 
+const SELECT_EXAMPLES: &str = "\
+Examples:
+
+  deadheat select --inputs tests.txt -- ./server-test    which inputs and functions
+  deadheat select --inputs corpus/ -- ./parser @@        each file is an input
+  deadheat hunt --inputs tests.txt -- ./server-test      detect and confirm there only
+
+A line of the list is one input: words that are added to the arguments, after any
+of stdin=FILE env=NAME=VALUE cwd=DIR files=DIR. # begins a comment.
+
+Each input runs once, with nothing watched but where functions begin and end and
+how threads wait for one another. Two functions are concurrent if neither a lock
+nor such waiting keeps them apart. What was measured is kept in the store.
+
+Exit status: 0 done, 2 wrong usage, 3 an input or all could not be measured.";
+
 const CONFIRM_EXAMPLES: &str = "\
 Examples:
 
@@ -152,6 +168,9 @@ pub enum Command {
     /// Find further inputs by symbolic execution, detect on each
     #[command(after_help = EXPLORE_EXAMPLES)]
     Explore(Explore),
+    /// Choose few of many inputs, and few functions, that cover what can run at the same time
+    #[command(after_help = SELECT_EXAMPLES)]
+    Select(Select),
     /// Predict racing statements from one run, prove nothing
     #[command(after_help = DETECT_EXAMPLES)]
     Detect(Detect),
@@ -218,6 +237,8 @@ pub struct Hunt {
     #[arg(long)]
     pub explore: bool,
     #[command(flatten)]
+    pub many: Many,
+    #[command(flatten)]
     pub search: Searching,
     #[command(flatten)]
     pub runs: Runs,
@@ -245,15 +266,70 @@ pub struct Explore {
     pub program: Vec<OsString>,
 }
 
+/// Many inputs.
+#[derive(Debug, Args)]
+pub struct Many {
+    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), or a store. Detection looks
+    /// only under few of them and in few functions, which together cover what can run at the same time
+    #[arg(long, value_name = "FILE")]
+    pub inputs: Option<PathBuf>,
+    /// With --inputs: detect under every input and in all functions
+    #[arg(long, requires = "inputs")]
+    pub no_select: bool,
+}
+
+/// Arguments of `select`.
+#[derive(Debug, Args)]
+pub struct Select {
+    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), or a store
+    #[arg(long, value_name = "FILE")]
+    pub inputs: PathBuf,
+    /// List the functions that detection looks into, and all pairs
+    #[arg(long)]
+    pub all: bool,
+    /// Say what is new since this selection (a file written with --format json)
+    #[arg(long, value_name = "FILE")]
+    pub against: Option<PathBuf>,
+    /// human or json
+    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json"])]
+    pub format: String,
+    /// Write the result to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Measuring runs at the same time; as many as there are cores if not given
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub jobs: Option<u32>,
+    /// Shell command that prepares each run
+    #[arg(long, value_name = "CMD")]
+    pub setup: Option<String>,
+    #[command(flatten)]
+    pub serving: Serving,
+    /// Let runs share the real files
+    #[arg(long)]
+    pub no_isolation: bool,
+    /// Wall-clock limit of a run
+    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    pub timeout: Option<Duration>,
+    /// Directory of the store; .deadheat beside the program if not given
+    #[arg(long, value_name = "DIR")]
+    pub store: Option<PathBuf>,
+    /// No progress line
+    #[arg(short, long)]
+    pub quiet: bool,
+    /// The program and the arguments that all inputs share
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
 /// How inputs are searched for.
 #[derive(Debug, Args)]
 pub struct Searching {
     /// generational (by promise) or depth-first (every path, each once)
     #[arg(long, value_name = "ORDER", default_value = "generational", value_parser = order)]
     pub search: deadheat_campaign::explore::Order,
-    /// Most inputs
+    /// Most inputs that are made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub inputs: Option<u64>,
+    pub most_inputs: Option<u64>,
     /// Turns towards one side of one branch, at most
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     pub per_side: u32,
@@ -280,6 +356,8 @@ fn order(name: &str) -> Result<deadheat_campaign::explore::Order, String> {
 /// Arguments of `detect`.
 #[derive(Debug, Args)]
 pub struct Detect {
+    #[command(flatten)]
+    pub many: Many,
     #[command(flatten)]
     pub runs: Runs,
     #[command(flatten)]

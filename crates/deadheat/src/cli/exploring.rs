@@ -54,7 +54,7 @@ pub fn go(
             per_side: search.per_side,
             ..Bounds::default()
         },
-        inputs: search.inputs,
+        inputs: search.most_inputs,
         room: search.room,
         confirm,
         ..Exploration::new(flavour)

@@ -1,7 +1,7 @@
 //! `hunt`, `detect` and `confirm`.
 
 use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
-use super::{exploring, failed, misused, output, stdin};
+use super::{exploring, failed, misused, output, selecting, stdin};
 use clap::CommandFactory;
 use deadheat_campaign::confirm::Program;
 use deadheat_campaign::hunt::Hunt as Hunted;
@@ -20,6 +20,10 @@ pub fn hunt(hunt: Hunt) -> ExitCode {
     if hunt.explore {
         return exploring::go(hunt.budget, true, &hunt.search, &hunt.runs, &hunt.output, hunt.program);
     }
+    if hunt.many.inputs.is_some() {
+        let budget = Some(hunt.budget);
+        return selecting::over_inputs(Extent::Hunt, budget, &hunt.many, &hunt.runs, &hunt.output, hunt.program);
+    }
     go(Extent::Hunt, Some(hunt.budget), hunt.runs, &hunt.output, hunt.program)
 }
 
@@ -29,6 +33,16 @@ pub fn detect(detect: Detect) -> ExitCode {
         suspected: true,
         ..detect.output
     };
+    if detect.many.inputs.is_some() {
+        return selecting::over_inputs(
+            Extent::Detect,
+            None,
+            &detect.many,
+            &detect.runs,
+            &output,
+            detect.program,
+        );
+    }
     go(Extent::Detect, None, detect.runs, &output, detect.program)
 }
 
@@ -165,6 +179,8 @@ pub fn prepare(
         quiet: output.quiet,
         store: runs.store.clone(),
         interrupted: interrupts(),
+        functions: None,
+        proven: Arc::default(),
     };
     Ok((program, options))
 }

@@ -13,6 +13,7 @@ mod output;
 mod replay;
 mod report;
 mod scan;
+mod selecting;
 mod stdin;
 
 use crate::driver;
@@ -33,6 +34,7 @@ pub fn main() -> ExitCode {
         Command::Hunt(hunt) => hunting::hunt(hunt),
         Command::Explore(explore) => exploring::explore(explore),
         Command::Detect(detect) => hunting::detect(detect),
+        Command::Select(select) => selecting::select(select),
         Command::Confirm(confirm) => hunting::confirm(confirm),
         Command::Replay(replay) => replay::replay(replay),
         Command::Report(report) => report::report(report),

@@ -57,6 +57,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         story: None,
         harm: None,
         input: None,
+        inputs: Vec::new(),
         tries: 20,
         hits: 0,
         replay: None,

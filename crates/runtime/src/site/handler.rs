@@ -47,6 +47,10 @@ global_asm!(
     "mov [rip + {journal} + {next}], rsi",
     "ret",
     "2:",
+    // Where other fast ways come to when they are not enough: registers and stack as at the start.
+    ".globl dh_site_slow",
+    ".hidden dh_site_slow",
+    "dh_site_slow:",
     ".cfi_undefined rip",
     ".cfi_offset rdi, -136",
     ".cfi_offset rsi, -144",

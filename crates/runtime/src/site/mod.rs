@@ -6,12 +6,14 @@
 //! before any of its code but that constructor ran.
 
 mod decode;
+mod functions;
 mod group;
 mod handler;
 mod near;
 mod patch;
 pub mod stub;
 
+pub use functions::FunctionSite;
 pub use group::parts as group;
 
 use crate::held::Held;
@@ -205,7 +207,13 @@ pub fn detach(gone: &[Range<u64>]) {
 fn attach(module: &mut Module, mode: &Mode) {
     crate::report::write(&Record::Module(module.record()));
     let outcome = match mode {
-        Mode::Granules { .. } | Mode::Statements { .. } => patch::variants(module),
+        Mode::Granules { .. } | Mode::Statements { .. } => {
+            match crate::start::plan().and_then(|p| p.functions.as_ref()) {
+                None => patch::variants(module, |_| true),
+                Some(chosen) => functions::only(module, chosen),
+            }
+        }
+        Mode::Functions => functions::all(module),
         Mode::Confirm(targets) => {
             let number = module.number;
             patch::sites(module, |index, kind| {

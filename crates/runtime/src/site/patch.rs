@@ -28,17 +28,22 @@ pub struct Outcome {
 }
 
 /// One jump to write.
-struct Jump {
-    at: u64,
-    code: [u8; 5],
+pub struct Jump {
+    /// Where.
+    pub at: u64,
+    /// The instruction.
+    pub code: [u8; 5],
 }
 
-/// Writes jumps to the detecting bodies of all functions of the module.
-pub fn variants(module: &Module) -> Outcome {
+/// Writes jumps to the detecting bodies of the module's functions; `wanted` is asked with the plain body's address.
+pub fn variants(module: &Module, wanted: impl Fn(u64) -> bool) -> Outcome {
     let mut outcome = Outcome::default();
     let mut jumps = Vec::new();
     for row in module.variants.clone().step_by(VARIANT_SIZE) {
         let (plain, detecting) = (relative(row), relative(row + 4));
+        if !wanted(plain) {
+            continue;
+        }
         match stub::jump(plain, detecting) {
             Some(code) if plain != detecting && bytes::<5>(plain) == ENTRY_NOP => jumps.push(Jump { at: plain, code }),
             _ => outcome.skipped += 1,
@@ -117,7 +122,8 @@ fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec
         .or_else(|| stub::access(at, site.nop, &nop, length.as_ref(), &call, None))
 }
 
-fn write(jumps: &[Jump], outcome: &mut Outcome) {
+/// Writes jumps, all within one module's text.
+pub fn write(jumps: &[Jump], outcome: &mut Outcome) {
     let (Some(low), Some(high)) = (jumps.iter().map(|j| j.at).min(), jumps.iter().map(|j| j.at).max()) else {
         return;
     };
@@ -153,7 +159,7 @@ pub fn relative(at: u64) -> u64 {
 }
 
 /// `N` bytes of code at `at`.
-fn bytes<const N: usize>(at: u64) -> [u8; N] {
+pub fn bytes<const N: usize>(at: u64) -> [u8; N] {
     // SAFETY: text of a loaded module; the section is followed by more of the segment or its page's rest.
     unsafe { (at as *const [u8; N]).read_unaligned() }
 }

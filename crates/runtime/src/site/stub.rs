@@ -217,6 +217,22 @@ pub fn back_edge(at: u64, site: u64, nop: &Nop, budget: u64, call: &Call) -> Opt
     Some(code.bytes)
 }
 
+/// The stub at address `at` for the NOP without operand at `site`, which calls the handler and goes on behind the NOP.
+pub fn bare(at: u64, site: u64, nop: &Nop, call: &Call) -> Option<Vec<u8>> {
+    let mut code = Code {
+        at,
+        bytes: Vec::with_capacity(MAX_SIZE),
+    };
+    code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]);
+    code.put(&[0x57, 0x56, 0x52]);
+    code.call(call)?;
+    code.put(&[0x5a, 0x5e, 0x5f]);
+    code.put(&[0x48, 0x8d, 0xa4, 0x24]);
+    code.put(&RED_ZONE.to_le_bytes());
+    code.jump(site + nop.len as u64)?;
+    Some(code.bytes)
+}
+
 /// `jmp target` at `at`, five bytes; `None` if out of reach.
 pub fn jump(at: u64, target: u64) -> Option<[u8; 5]> {
     let mut code = Code { at, bytes: Vec::new() };

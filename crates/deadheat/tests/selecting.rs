@@ -1,0 +1,145 @@
+//! Many inputs: what is measured, what is chosen, what is found where, and what is known the next time.
+
+mod programs;
+
+use programs::Place;
+
+/// Each letter of the argument is a function that two threads run; `l` runs under a lock throughout, `x` and `y` race.
+const LETTERS: &str = "#include <pthread.h>\n#include <string.h>\n\
+    int shared, other, locked; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; const char *letters;\n\
+    __attribute__((noinline)) void plain_x(void) { shared++; }\n\
+    __attribute__((noinline)) void plain_y(void) { other++; }\n\
+    __attribute__((noinline)) void under_lock(void) { locked++; }\n\
+    __attribute__((noinline)) void alone(void) { locked = 1; }\n\
+    static void *work(void *a) { for (const char *c = letters; *c; c++) {\n\
+    if (*c == 'x') plain_x(); if (*c == 'y') plain_y();\n\
+    if (*c == 'l') { pthread_mutex_lock(&m); under_lock(); pthread_mutex_unlock(&m); } } return a; }\n\
+    int main(int argc, char **argv) { pthread_t t, u; letters = argc > 1 ? argv[1] : \"\"; alone();\n\
+    pthread_create(&t, 0, work, 0); pthread_create(&u, 0, work, 0);\n\
+    pthread_join(t, 0); pthread_join(u, 0); alone(); return 0; }\n";
+
+fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).expect("JSON")
+}
+
+fn names(report: &serde_json::Value, numbers: &serde_json::Value) -> Vec<String> {
+    let all = numbers.as_array().unwrap().iter();
+    let name = |n: &serde_json::Value| {
+        report["functions"][n.as_u64().unwrap() as usize]["name"]
+            .as_str()
+            .unwrap()
+            .to_string()
+    };
+    let mut names: Vec<String> = all.map(name).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn inputs_that_add_nothing_are_left_out_and_the_rest_finds_all() {
+    let place = Place::new("select");
+    place.build("letters", LETTERS);
+    std::fs::write(place.join("inputs.txt"), "x\nxl  # a comment\n\nly\nl\n").unwrap();
+    let (status, told) = place.run(&[
+        "select",
+        "--inputs",
+        "inputs.txt",
+        "--format",
+        "json",
+        "--",
+        "./letters",
+    ]);
+    assert_eq!(status, 0, "{told}");
+    let report = json(&told);
+    let pairs: Vec<Vec<String>> = report["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| names(&report, p))
+        .collect();
+    let has = |a: &str, b: &str| pairs.contains(&vec![a.to_string(), b.to_string()]);
+    assert!(
+        has("plain_x", "plain_x") && has("plain_y", "under_lock") && has("main", "work"),
+        "{told}"
+    );
+    assert!(!has("under_lock", "under_lock") && !has("plain_x", "plain_y"), "{told}");
+    assert!(!pairs.iter().flatten().any(|name| name == "alone"), "{told}");
+    let inputs = report["inputs"].as_array().unwrap();
+    let chosen: Vec<bool> = inputs.iter().map(|i| !i["chosen"].is_null()).collect();
+    assert_eq!(chosen, [false, true, true, false], "{told}");
+    let watched = names(&report, &inputs[2]["watched"]);
+    assert!(!watched.contains(&"plain_x".to_string()), "{told}");
+
+    // Everything is known now.
+    let (_, again) = place.run(&[
+        "select",
+        "--inputs",
+        "inputs.txt",
+        "--format",
+        "json",
+        "--",
+        "./letters",
+    ]);
+    let again = json(&again);
+    assert_eq!((&again["runs"], &again["pairs"]), (&0.into(), &report["pairs"]));
+
+    let fingerprints = |arguments: &[&str]| {
+        let (_, told) = place.run(arguments);
+        let report = json(&told);
+        let mut all: Vec<String> = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|f| f["fingerprint"].as_str().unwrap().to_string())
+            .collect();
+        all.sort();
+        (all, report)
+    };
+    let detect = ["detect", "--inputs", "inputs.txt", "--format", "json"];
+    let (full, _) = fingerprints(&[&detect[..], &["--no-select", "--store", "full", "--", "./letters"]].concat());
+    let (guided, _) = fingerprints(&[&detect[..], &["--", "./letters"]].concat());
+    assert_eq!(guided, full);
+    assert!(guided.len() >= 2, "{guided:?}");
+}
+
+#[test]
+fn a_finding_names_its_input() {
+    let place = Place::new("select-hunt");
+    place.build("letters", LETTERS);
+    std::fs::write(place.join("inputs.txt"), "l\ny\n").unwrap();
+    let hunt = [
+        "hunt",
+        "--inputs",
+        "inputs.txt",
+        "--runs",
+        "3",
+        "--format",
+        "json",
+        "--",
+        "./letters",
+    ];
+    let (status, told) = place.run(&hunt);
+    assert_eq!(status, 1, "{told}");
+    let report = json(&told);
+    let real = report["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|f| f["verdict"] != "suspected");
+    let inputs: Vec<String> = real.map(|f| f["input"]["differences"].to_string()).collect();
+    assert!(
+        !inputs.is_empty() && inputs.iter().all(|i| i.contains("arguments \\\"y\\\"")),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_list_with_mistakes_is_told_by_line() {
+    let place = Place::new("select-mistakes");
+    place.build("letters", LETTERS);
+    std::fs::write(place.join("inputs.txt"), "x\n'y\n").unwrap();
+    let (status, told) = place.run(&["select", "--inputs", "inputs.txt", "--", "./letters"]);
+    assert_eq!(status, 3, "{told}");
+    let (status, told) = place.run(&["select", "--inputs", "nowhere", "--", "./letters"]);
+    assert_eq!(status, 3, "{told}");
+}
