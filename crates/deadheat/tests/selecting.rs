@@ -143,3 +143,42 @@ fn a_list_with_mistakes_is_told_by_line() {
     let (status, told) = place.run(&["select", "--inputs", "nowhere", "--", "./letters"]);
     assert_eq!(status, 3, "{told}");
 }
+
+/// `before` comes before what the waiting thread does; a shared counter orders nothing.
+const WAITING: &str = "#include <pthread.h>\n#include <stdatomic.h>\n\
+    int shared; atomic_int ready, count;\n\
+    __attribute__((noinline)) void before(void) { shared = 1; }\n\
+    __attribute__((noinline)) void afterwards(void) { shared = 2; }\n\
+    __attribute__((noinline)) void first(void) { shared++; }\n\
+    __attribute__((noinline)) void second(void) { shared++; }\n\
+    static void *waits(void *a) { while (!atomic_load(&ready)) {} afterwards();\n\
+    atomic_fetch_add(&count, 1); second(); return a; }\n\
+    static void *sets(void *a) { before(); atomic_store(&ready, 1); first(); atomic_fetch_add(&count, 1); return a; }\n\
+    int main(void) { pthread_t t, u; pthread_create(&t, 0, waits, 0); pthread_create(&u, 0, sets, 0);\n\
+    pthread_join(t, 0); pthread_join(u, 0); return 0; }\n";
+
+#[test]
+fn what_a_thread_waited_for_orders() {
+    let place = Place::new("select-waits");
+    place.build("waiting", WAITING);
+    std::fs::write(place.join("inputs.txt"), "none\n").unwrap();
+    let select = [
+        "select",
+        "--inputs",
+        "inputs.txt",
+        "--format",
+        "json",
+        "--",
+        "./waiting",
+    ];
+    let report = json(&place.run(&select).1);
+    let pairs: Vec<Vec<String>> = report["pairs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| names(&report, p))
+        .collect();
+    let has = |a: &str, b: &str| pairs.contains(&vec![a.to_string(), b.to_string()]);
+    assert!(!has("afterwards", "before") && !has("before", "second"), "{pairs:?}");
+    assert!(has("afterwards", "first") && has("first", "second"), "{pairs:?}");
+}

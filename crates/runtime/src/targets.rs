@@ -175,8 +175,13 @@ fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: Frame) {
 }
 
 fn atomic(thread: ThreadId, site: &Site, address: u64, len: u64) {
-    match state(thread).spin.operation(site.kind, address, value(address, len)) {
-        Some(lost) => token::yield_spin(lost),
+    let found = value(address, len);
+    match state(thread).spin.operation(site.kind, address, found) {
+        Some(lost) => {
+            token::yield_spin(lost);
+            // What it waited for has come while others ran.
+            state(thread).spin.waited = site.kind == SiteKind::AtomicLoad && value(address, len) != found;
+        }
         None => {
             let bytes = ByteRange { start: address, len };
             token::point(Operation::Atomic(Access {
