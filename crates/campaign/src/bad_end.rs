@@ -161,6 +161,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         inputs: Vec::new(),
         tries: 0,
         hits: 0,
+        probability: None,
         replay: None,
         reasons: Vec::new(),
         fingerprint: hash.hex(),

@@ -78,6 +78,7 @@ impl<'a> Names<'a> {
             inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
+            probability: None,
             replay: None,
             reasons: Vec::new(),
             fingerprint: candidate.fingerprint(),

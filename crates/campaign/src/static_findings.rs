@@ -288,6 +288,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         inputs: Vec::new(),
         tries: 0,
         hits: 0,
+        probability: None,
         replay: None,
         reasons: vec![],
         fingerprint,

@@ -211,6 +211,7 @@ impl WaitingCycle {
             inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
+            probability: None,
             replay: None,
             reasons: vec![],
             fingerprint: self.fingerprint.clone(),

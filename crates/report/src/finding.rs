@@ -7,6 +7,7 @@ use deadheat_model::{AccessKind, Evidence, FindingKind, Harm, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::interval::Interval;
 use crate::schema;
 
 /// Version of the JSON format.
@@ -78,6 +79,9 @@ pub struct Finding {
     pub tries: u32,
     /// Runs that showed it.
     pub hits: u32,
+    /// 95 % confidence interval (Wilson) of the probability that a run directed at it shows it; null if none was.
+    #[serde(default)]
+    pub probability: Option<Interval>,
     /// Replay token; null while suspected.
     pub replay: Option<String>,
     /// What speaks for a suspicion of the static stage, and against it.
@@ -312,6 +316,12 @@ impl Report {
 }
 
 impl Finding {
+    /// Computes the probability from hits and tries; those of a stored finding may have grown since.
+    pub(crate) fn counted(mut self) -> Finding {
+        self.probability = Interval::wilson(self.hits, self.tries);
+        self
+    }
+
     /// The number in its label.
     pub fn number(&self) -> u64 {
         self.id.trim_start_matches('F').parse().unwrap_or(u64::MAX)

@@ -1,6 +1,6 @@
 //! The formats of a report, by name.
 
-use crate::finding::Report;
+use crate::finding::{Finding, Report};
 use crate::{html, junit, sarif, terminal};
 use std::str::FromStr;
 
@@ -52,9 +52,15 @@ pub struct Options {
 pub fn write(report: &Report, format: Format, options: &Options) -> String {
     match format {
         Format::Human => terminal::text(report, options),
-        Format::Json => serde_json::to_string_pretty(report).unwrap_or_default() + "\n",
+        Format::Json => json(report),
         Format::Sarif => sarif::text(report),
         Format::Junit => junit::text(report, options),
         Format::Html => html::text(report, options),
     }
+}
+
+fn json(report: &Report) -> String {
+    let mut report = report.clone();
+    report.findings = report.findings.into_iter().map(Finding::counted).collect();
+    serde_json::to_string_pretty(&report).unwrap_or_default() + "\n"
 }

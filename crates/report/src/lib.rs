@@ -2,6 +2,7 @@
 //!
 //! - [`finding`]: the report itself, which is also the JSON format (`docs/schema/findings-1.json`);
 //! - [`symbol`]: addresses to functions, lines and variables, from ELF and DWARF;
+//! - [`interval`]: how probable it is that a run shows a finding;
 //! - [`terminal`], [`sarif`], [`junit`], [`html`], [`format`]: the same report for different readers.
 //!
 //! Architecture invariant: only this crate formats; it judges nothing and starts nothing.
@@ -12,6 +13,7 @@ pub mod exit;
 pub mod finding;
 pub mod format;
 pub mod html;
+pub mod interval;
 pub mod junit;
 pub mod sarif;
 pub mod schema;

@@ -6,6 +6,7 @@
 use crate::cause;
 use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting};
 use crate::format::Options;
+use crate::interval::Interval;
 use crate::source::Sources;
 use crate::words;
 use anstyle::{AnsiColor, Style};
@@ -225,18 +226,24 @@ fn siblings(out: &mut String, group: &[&Finding]) -> std::fmt::Result {
 }
 
 fn evidence(out: &mut String, f: &Finding) -> std::fmt::Result {
+    let likely = Interval::wilson(f.hits, f.tries)
+        .map(Interval::percent)
+        .unwrap_or_default();
     match f.evidence {
         Some(e) if f.tries > 0 && f.hits > 0 => {
+            let (hits, tries) = (f.hits, f.tries);
+            let told = words::evidence(e);
             writeln!(
                 out,
-                "  shown in {} of {} runs, one of them repeated: {}",
-                f.hits,
-                f.tries,
-                words::evidence(e)
+                "  shown in {hits} of {tries} runs ({likely} of such runs, 95 % confidence), one of them repeated: {told}"
             )
         }
         Some(e) => writeln!(out, "  shown in a run that was repeated: {}", words::evidence(e)),
-        None if f.tries > 0 => writeln!(out, "  not shown in {} runs", f.tries),
+        None if f.tries > 0 => writeln!(
+            out,
+            "  not shown in {} runs ({likely} of such runs, 95 % confidence)",
+            f.tries
+        ),
         None => writeln!(out, "  not tried"),
     }
 }

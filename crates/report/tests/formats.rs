@@ -154,3 +154,23 @@ fn the_exit_status_follows_the_verdicts() {
     assert_eq!(exit::status(&calm, Verdict::Suspected, false), 1);
     assert_eq!(exit::status(&calm, Verdict::Real, true), 3);
 }
+
+#[test]
+fn a_finding_says_how_often_it_is_shown_and_how_sure_that_is() {
+    let human = strip(&text(Format::Human, true));
+    assert!(
+        human.contains("shown in 19 of 20 runs (76 to 99 % of such runs, 95 % confidence)"),
+        "{human}"
+    );
+    assert!(
+        human.contains("not shown in 20 runs (0 to 16 % of such runs, 95 % confidence)"),
+        "{human}"
+    );
+    let json: serde_json::Value = serde_json::from_str(&text(Format::Json, true)).expect("JSON");
+    let race = &json["findings"][0];
+    assert_eq!(
+        race["probability"],
+        serde_json::json!({ "low": 0.7639, "high": 0.9911 }),
+        "{race}"
+    );
+}

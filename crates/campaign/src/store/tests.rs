@@ -36,6 +36,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         inputs: Vec::new(),
         tries: 1,
         hits: 1,
+        probability: None,
         replay: None,
         reasons: vec![],
         fingerprint: fingerprint.into(),

@@ -2,6 +2,7 @@
 
 use deadheat_model::{AccessKind, Evidence, FindingKind, Harm, HarmKind, Verdict};
 use deadheat_report::finding::*;
+use deadheat_report::interval::Interval;
 
 pub fn frame(function: &str, line: u32) -> Frame {
     Frame {
@@ -60,6 +61,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         inputs: Vec::new(),
         tries: 20,
         hits: 0,
+        probability: Interval::wilson(0, 20),
         replay: None,
         reasons: vec![],
         fingerprint: "0123456789abcdef".into(),
@@ -93,6 +95,7 @@ pub fn report() -> Report {
         detail: "Assertion `total == 100' failed.".into(),
     });
     (race.hits, race.replay) = (19, Some("dh1.abc".into()));
+    race.probability = Interval::wilson(19, 20);
     let mut deadlock = finding("F3", FindingKind::Deadlock, Verdict::Harmful);
     deadlock.evidence = Some(Evidence::Happened);
     deadlock.threads = vec![Waiting {
