@@ -19,7 +19,7 @@ use crate::progress::Progress;
 use crate::store::{self, Execution, Store};
 use crate::token::Token;
 use deadheat_confirm::candidate::{BadRun, Rules};
-use deadheat_confirm::{Outcome, Program, RunError, Stage, StageOptions};
+use deadheat_confirm::{Oracle, Outcome, Program, RunError, Stage, StageOptions};
 use deadheat_explore::search::Tally;
 pub use deadheat_explore::{Bounds, Order};
 use deadheat_explore::{Next, Path, Prover, Search, sat_solver::SatSolver};
@@ -125,6 +125,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         isolate: options.isolate,
         setup: options.setup.clone(),
         client: options.client.clone(),
+        oracle: Oracle::default(),
         follow: options.follow,
         limit: options.limit.unwrap_or(LIMIT),
         deadline: budget.map(|b| begun + b),

@@ -85,6 +85,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
             isolate: options.isolate,
             setup: options.setup.clone(),
             client: options.client.clone(),
+            oracle: options.oracle.clone(),
             follow: options.follow,
             limit: options.limit.unwrap_or(most),
             deadline,

@@ -8,7 +8,7 @@ use crate::progress::Progress;
 use crate::site_index::SiteIndex;
 use crate::store::{MeasuredInput, Store};
 use deadheat_confirm::candidate::Rules;
-use deadheat_confirm::{Isolation, Outcome, Program, Run, Stage, StageOptions};
+use deadheat_confirm::{Isolation, Oracle, Outcome, Program, Run, Stage, StageOptions};
 use deadheat_pairs::PairSet;
 use deadheat_wire::plan::{Mode, Plan, Policy};
 use std::collections::HashMap;
@@ -106,6 +106,7 @@ pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store:
         isolate: options.isolate,
         setup: options.setup.clone(),
         client: options.client.clone(),
+        oracle: Oracle::default(),
         follow: options.follow,
         limit: options.limit.unwrap_or(LIMIT),
         deadline: options.budget.filter(|_| options.runs.is_none()).map(|b| begun + b),

@@ -36,6 +36,8 @@ pub enum Outcome {
     Hang,
     /// The program ended well, its client did not; with what it said.
     Client(String),
+    /// It ended with a status, and an oracle has this against it.
+    Check(String),
     /// The run was stopped: nothing can be said.
     Inconclusive(StopReason),
 }
@@ -68,7 +70,7 @@ impl Outcome {
                 .map_or(Outcome::Exit(PANICKED), Outcome::Panic),
             End::Exit(status) => match run.client.as_ref().and_then(failure) {
                 Some(told) if status == 0 => Outcome::Client(told),
-                _ => Outcome::Exit(status),
+                _ => run.objection.clone().map_or(Outcome::Exit(status), Outcome::Check),
             },
             End::Signal(libc::SIGABRT) => {
                 if let Some(told) = panic(&stderr) {
@@ -100,6 +102,7 @@ impl Outcome {
             Outcome::Exit(0) | Outcome::Inconclusive(_) => None,
             Outcome::Exit(n) => harm(HarmKind::ExitStatus, format!("exit status {n}")),
             Outcome::Client(told) => harm(HarmKind::ExitStatus, told.clone()),
+            Outcome::Check(told) => harm(HarmKind::Check, told.clone()),
             Outcome::Signal { signal, address } => {
                 let at = address.map(|a| {
                     if a < 4096 {
@@ -129,7 +132,7 @@ impl Outcome {
             (Outcome::Signal { signal: a, .. }, Outcome::Signal { signal: b, .. }) => a == b,
             (Outcome::UncaughtException(_), Outcome::UncaughtException(_)) => true,
             (Outcome::Panic(_), Outcome::Panic(_)) => true,
-            (Outcome::Client(_), Outcome::Client(_)) => true,
+            (Outcome::Client(_), Outcome::Client(_)) | (Outcome::Check(_), Outcome::Check(_)) => true,
             (Outcome::Sanitizer(_), Outcome::Sanitizer(_)) => true,
             _ => self == other,
         }
@@ -236,6 +239,7 @@ mod tests {
         Run {
             trace: None,
             client: None,
+            objection: None,
             records: Records::default(),
             end,
             stdout: Output::default(),

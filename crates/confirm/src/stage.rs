@@ -7,6 +7,7 @@
 use crate::client::{Client, ClientEnd, Peer, Place};
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
+use crate::oracle::{self, Checked, Oracle};
 use crate::output::{Growing, Output};
 use crate::processes;
 use crate::program::Program;
@@ -22,8 +23,8 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How runs are started.
@@ -35,6 +36,8 @@ pub struct StageOptions {
     pub setup: Option<String>,
     /// Who talks to the program, if it serves.
     pub client: Option<Client>,
+    /// What the user says of a good run.
+    pub oracle: Oracle,
     /// Follow child processes: they are controlled and watched too.
     pub follow: bool,
     /// A run that takes longer than this is stopped.
@@ -51,6 +54,7 @@ impl Default for StageOptions {
             isolate: true,
             setup: None,
             client: None,
+            oracle: Oracle::default(),
             follow: true,
             limit: Duration::from_secs(60),
             deadline: None,
@@ -69,6 +73,8 @@ pub struct Stage {
     options: StageOptions,
     limit_ms: AtomicU64,
     runs: AtomicU64,
+    /// End and standard output of the first run, to which others are compared.
+    expected: OnceLock<(End, Output)>,
     stdin: PathBuf,
     scratch: Scratch,
 }
@@ -93,6 +99,9 @@ pub enum RunError {
     /// `--with` failed.
     #[error("the client cannot be started: {0}")]
     Client(io::Error),
+    /// `--check` failed to run.
+    #[error("the check cannot be run: {0}")]
+    Check(io::Error),
     /// The program was never ready for its client.
     #[error("the program was not ready for its client ({0}); say what to wait for: --ready PORT, FILE or LINE")]
     NotReady(String),
@@ -126,6 +135,8 @@ pub struct Run {
     pub trace: Option<Vec<u8>>,
     /// How the client ended, if there was one.
     pub client: Option<ClientEnd>,
+    /// What an oracle has against it.
+    pub objection: Option<String>,
 }
 
 /// How a process ended, as its parent saw it.
@@ -181,6 +192,7 @@ impl Stage {
             options,
             limit_ms,
             runs: AtomicU64::new(0),
+            expected: OnceLock::new(),
             stdin,
             scratch,
         })
@@ -197,6 +209,7 @@ impl Stage {
             options: self.options.clone(),
             limit_ms: AtomicU64::new(self.limit_ms.load(Ordering::Relaxed)),
             runs: AtomicU64::new(0),
+            expected: OnceLock::new(),
             stdin,
             scratch,
         })
@@ -364,10 +377,11 @@ impl Stage {
             stdout.trim();
             stderr.trim();
         });
+        let elapsed = begun.elapsed();
         let asked = peer.as_ref().is_some_and(Peer::asked);
         let client = peer.map(Peer::finish);
         let (status, stopped) = watched.map_err(RunError::Client)?;
-        let end = match (stopped, status.code(), status.signal()) {
+        let mut end = match (stopped, status.code(), status.signal()) {
             (Some(reason), ..) => End::Stopped(reason),
             (_, Some(code), _) => End::Exit(code),
             // It died of the signal that asks it to end, as programs without a handler do.
@@ -382,15 +396,61 @@ impl Stage {
         let trace = plan
             .and_then(|p| p.symbolic.as_ref())
             .and_then(|_| trace(&directory).ok());
+        let stdout = stdout.finish();
+        let objection = match self.objection(end, &stdout, &directory, &environment)? {
+            Ok(objection) => objection,
+            Err(reason) => {
+                end = End::Stopped(reason);
+                None
+            }
+        };
         Ok(Run {
             records,
             trace,
             end,
-            stdout: stdout.finish(),
+            stdout,
             stderr: stderr.finish(),
-            elapsed: begun.elapsed(),
+            elapsed,
             client,
+            objection,
         })
+    }
+
+    /// What the oracles have against a run that ended with a status; an error if a check was stopped.
+    fn objection(
+        &self,
+        end: End,
+        stdout: &Output,
+        directory: &RunDirectory,
+        environment: &[(OsString, OsString)],
+    ) -> Result<Result<Option<String>, StopReason>, RunError> {
+        let End::Exit(status) = end else {
+            return Ok(Ok(None));
+        };
+        if self.options.oracle.same_output {
+            let expected = self.expected.get_or_init(|| (end, stdout.clone()));
+            if let Some(told) = oracle::difference(expected, end, stdout) {
+                return Ok(Ok(Some(told)));
+            }
+        }
+        let Some(command) = &self.options.oracle.check else {
+            return Ok(Ok(None));
+        };
+        let run = Checked {
+            status,
+            output: &directory.join("stdout"),
+            said: &directory.join("checked"),
+            directory: &self.directory(directory),
+            environment,
+        };
+        let begun = Instant::now();
+        let stop = || self.stopped() || begun.elapsed() > self.limit();
+        let checked = oracle::check(command, &run, &stop).map_err(RunError::Check)?;
+        Ok(checked.ok_or(if self.interrupted() {
+            StopReason::Interrupted
+        } else {
+            StopReason::TimeLimit
+        }))
     }
 
     /// Writes the plan, makes the record file at its full sparse size, and the private directories.

@@ -24,6 +24,8 @@ pub struct Case {
     pub stdin: String,
     /// Shell command of the client, if the program serves.
     pub client: Option<String>,
+    /// Options of `hunt` that say what a good run is.
+    pub oracle: Vec<String>,
     /// Flags of the compiler.
     pub flags: Vec<String>,
     /// C files beside it that are linked in.
@@ -62,7 +64,7 @@ pub struct Harm {
     pub detail: &'static str,
 }
 
-const HARMS: [Harm; 8] = [
+const HARMS: [Harm; 9] = [
     harm("assert", "assertion", ""),
     harm("abort", "abort", ""),
     harm("segv", "signal", "SEGV"),
@@ -71,6 +73,7 @@ const HARMS: [Harm; 8] = [
     harm("deadlock", "deadlock", ""),
     harm("hang", "hang", ""),
     harm("exit-status", "exit-status", ""),
+    harm("check", "check", ""),
 ];
 
 const fn harm(name: &'static str, kind: &'static str, detail: &'static str) -> Harm {
@@ -131,6 +134,7 @@ impl Case {
             args: Vec::new(),
             stdin: String::new(),
             client: None,
+            oracle: Vec::new(),
             flags: Vec::new(),
             with: Vec::new(),
             expect: Vec::new(),
@@ -168,6 +172,8 @@ impl Case {
         match key.trim() {
             "args" => self.args = words().map(String::from).collect(),
             "client" => self.client = Some(value.trim().to_owned()),
+            "expect-output" => self.oracle = vec!["--expect-output".into(), value.trim().into()],
+            "check" => self.oracle = vec!["--check".into(), value.trim().into()],
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
             "flags" => self.flags = words().map(String::from).collect(),
             "with" => self.with = words().map(|name| self.path.with_file_name(name)).collect(),

@@ -164,6 +164,9 @@ fn hunt(
         if let Some(client) = &job.case.client {
             command.args(["--with", client]);
         }
+        if stage == Stage::Hunt {
+            command.args(&job.case.oracle);
+        }
         command.arg("--").arg(program).args(&job.case.args);
     }
     let status = command

@@ -2,7 +2,7 @@
 
 use crate::input::Input;
 use crate::store::StoreError;
-use deadheat_confirm::{Client, Program, ProgramError, RunError, StageError};
+use deadheat_confirm::{Client, Oracle, Program, ProgramError, RunError, StageError};
 use deadheat_model::SiteId;
 use deadheat_report::Report;
 use std::path::PathBuf;
@@ -43,6 +43,8 @@ pub struct Options {
     pub setup: Option<String>,
     /// Who talks to the program, if it serves.
     pub client: Option<Client>,
+    /// What the user says of a good run.
+    pub oracle: Oracle,
     /// Follow child processes.
     pub follow: bool,
     /// Wall-clock limit of a run.

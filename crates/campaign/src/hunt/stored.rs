@@ -75,7 +75,11 @@ impl Work<'_> {
         let known = self
             .store
             .tried(&cycle.fingerprint, self.input.program, self.input.hash());
-        if let Some(t) = known.ok().flatten().filter(|t| t.tries > 0) {
+        if let Some(t) = known
+            .ok()
+            .flatten()
+            .filter(|t| t.tries > 0 && self.options.oracle.is_empty())
+        {
             (case.tries, case.hits) = (t.tries, t.hits);
             if t.settled && t.allowed >= self.rules.tries {
                 case.settled = Some(Settled::Tried);
@@ -98,7 +102,8 @@ impl Work<'_> {
             .tried(&print, self.input.program, self.input.hash())
             .ok()
             .flatten();
-        if let Some(t) = known.filter(|t| t.tries > 0) {
+        // What was settled may be so without the oracle.
+        if let Some(t) = known.filter(|t| t.tries > 0 && self.options.oracle.is_empty()) {
             (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
             case.reached = t.hits > 0;
             if t.settled && t.allowed >= self.rules.tries {

@@ -237,6 +237,8 @@ pub struct Hunt {
     #[arg(long)]
     pub explore: bool,
     #[command(flatten)]
+    pub oracles: Oracles,
+    #[command(flatten)]
     pub many: Many,
     #[command(flatten)]
     pub search: Searching,
@@ -264,6 +266,18 @@ pub struct Explore {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// What a good run is, beside one that ends well. Of an oracle that ordinary runs do not satisfy nothing is said.
+#[derive(Debug, Args)]
+pub struct Oracles {
+    /// Harm is also a standard output or an exit status that differs from that of the first ordinary run
+    #[arg(long, value_name = "same", value_parser = ["same"], conflicts_with_all = ["explore", "inputs"])]
+    pub expect_output: Option<String>,
+    /// Harm is also a run whose output this shell command rejects: it reads it from its standard input (and the exit
+    /// status from DEADHEAT_STATUS) and fails
+    #[arg(long, value_name = "CMD", conflicts_with_all = ["explore", "inputs"])]
+    pub check: Option<String>,
 }
 
 /// Many inputs.

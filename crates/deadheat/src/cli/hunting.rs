@@ -3,7 +3,7 @@
 use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
 use super::{exploring, failed, misused, output, selecting, stdin};
 use clap::CommandFactory;
-use deadheat_campaign::confirm::Program;
+use deadheat_campaign::confirm::{Oracle, Program};
 use deadheat_campaign::hunt::Hunt as Hunted;
 use deadheat_campaign::store::DIRECTORY;
 use deadheat_campaign::{Extent, Options, Store};
@@ -24,7 +24,14 @@ pub fn hunt(hunt: Hunt) -> ExitCode {
         let budget = Some(hunt.budget);
         return selecting::over_inputs(Extent::Hunt, budget, &hunt.many, &hunt.runs, &hunt.output, hunt.program);
     }
-    go(Extent::Hunt, Some(hunt.budget), hunt.runs, &hunt.output, hunt.program)
+    let oracle = Oracle {
+        check: hunt.oracles.check,
+        same_output: hunt.oracles.expect_output.is_some(),
+    };
+    swallowed(hunt.program.get(1..).unwrap_or_default());
+    let prepared = prepare(Extent::Hunt, Some(hunt.budget), &hunt.runs, &hunt.output, hunt.program);
+    let hunted = prepared.and_then(|(program, options)| begin(program, &Options { oracle, ..options }));
+    finish(hunted, &hunt.output)
 }
 
 /// `deadheat detect`.
@@ -97,7 +104,11 @@ fn swallowed(arguments: &[OsString]) {
 
 fn go(extent: Extent, budget: Option<Duration>, runs: Runs, output: &Output, program: Vec<OsString>) -> ExitCode {
     swallowed(program.get(1..).unwrap_or_default());
-    match started(extent, budget, &runs, output, program) {
+    finish(started(extent, budget, &runs, output, program), output)
+}
+
+fn finish(hunted: Result<Hunted, Refusal>, output: &Output) -> ExitCode {
+    match hunted {
         Ok(hunt) => output::finish(
             &hunt.report,
             output,
@@ -138,7 +149,11 @@ fn started(
     program: Vec<OsString>,
 ) -> Result<Hunted, Refusal> {
     let (program, options) = prepare(extent, budget, runs, output, program)?;
-    deadheat_campaign::hunt::hunt(program, &options).map_err(|e| Refusal::Failed(e.to_string()))
+    begin(program, &options)
+}
+
+fn begin(program: Program, options: &Options) -> Result<Hunted, Refusal> {
+    deadheat_campaign::hunt::hunt(program, options).map_err(|e| Refusal::Failed(e.to_string()))
 }
 
 /// The program as it is to be run, and how.
@@ -174,6 +189,7 @@ pub fn prepare(
         isolate: !runs.no_isolation,
         setup: runs.setup.clone(),
         client: runs.serving.client(),
+        oracle: Oracle::default(),
         follow: !runs.serving.no_follow,
         limit: runs.timeout,
         quiet: output.quiet,

@@ -5,7 +5,7 @@ use super::hunting::interrupts;
 use super::{failed, misused, stdin};
 use deadheat_campaign::Store;
 use deadheat_campaign::confirm::replay::Repetition;
-use deadheat_campaign::confirm::{Program, Stage, StageOptions};
+use deadheat_campaign::confirm::{Oracle, Program, Stage, StageOptions};
 use deadheat_campaign::describe::ending;
 use deadheat_campaign::input::Input;
 use deadheat_campaign::replay::{self, ReplayError};
@@ -98,6 +98,7 @@ fn run(
         isolate: !arguments.no_isolation && !arguments.gdb,
         setup: input.setup.clone(),
         client: input.client.clone(),
+        oracle: Oracle::default(),
         follow: input.follow,
         limit: arguments.timeout.unwrap_or(Duration::from_secs(600)),
         deadline: None,

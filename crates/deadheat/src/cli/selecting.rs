@@ -3,7 +3,7 @@
 use super::arguments::{Many, Output, Runs, Select};
 use super::hunting::{Refusal, interrupts, prepare};
 use super::{failed, misused, output};
-use deadheat_campaign::confirm::Program;
+use deadheat_campaign::confirm::{Oracle, Program};
 use deadheat_campaign::report::selection::SelectionReport;
 use deadheat_campaign::{Extent, Options, guided};
 use std::ffi::OsString;
@@ -35,6 +35,7 @@ pub fn select(select: Select) -> ExitCode {
         switch: 0,
         isolate: !select.no_isolation,
         setup: select.setup.clone(),
+        oracle: Oracle::default(),
         client: select.serving.client(),
         follow: !select.serving.no_follow,
         limit: select.timeout,
