@@ -4,8 +4,8 @@ use deadheat_model::{ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record, Started, Step,
-    ThreadCreated, Unordered,
+    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record,
+    Started, Step, ThreadCreated, Unordered,
 };
 use std::fs::File;
 use std::os::unix::fs::FileExt;
