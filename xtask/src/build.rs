@@ -86,6 +86,7 @@ fn module(dist: &Path) -> Outcome {
     ]);
     clang.args(["-Wall", "-Wextra", "-Werror"]);
     clang
+        .arg(format!("-DDEADHEAT_OBJECT_VERSION={}", deadheat_wire::object::VERSION))
         .arg(layout::root().join("crates/runtime/module/module.c"))
         .arg("-o")
         .arg(&object);

@@ -7,7 +7,7 @@ use deadheat_confirm::candidate::BadRun;
 use deadheat_confirm::minimise::Story;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_model::{Evidence, FindingKind, Harm, HarmKind, ObjectKind, Verdict, WaitReason};
-use deadheat_report::finding::{Finding, Frame};
+use deadheat_report::finding::{self, Finding, Frame};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{Step, StepKind, Waiting};
 
@@ -77,6 +77,23 @@ fn lost_wakeup(threads: &[Waiting]) -> bool {
     threads.iter().any(signalled) && !threads.iter().any(on_lock)
 }
 
+/// Most threads that a finding lists; the rest is counted.
+const MOST: usize = 64;
+/// So many are listed in the order of their creation; of more, those that wait for one another come first.
+const FEW: usize = 8;
+
+/// The first of the threads, those with an index in `ring` before the others, and how many are left out.
+fn bounded(threads: Vec<finding::Waiting>, ring: &[usize]) -> (Vec<finding::Waiting>, u32) {
+    if threads.len() <= FEW {
+        return (threads, 0);
+    }
+    let (first, rest): (Vec<_>, Vec<_>) = threads.into_iter().enumerate().partition(|(n, _)| ring.contains(n));
+    let mut kept: Vec<_> = first.into_iter().chain(rest).map(|(_, thread)| thread).collect();
+    let left_out = kept.len().saturating_sub(MOST);
+    kept.truncate(MOST);
+    (kept, left_out as u32)
+}
+
 /// The threads of a deadlock that wait for one another, of all that wait; none where no ring is seen.
 fn ring(threads: &[Waiting]) -> Vec<usize> {
     let next = |n: usize| threads.iter().position(|t| Some(t.thread) == threads[n].holder);
@@ -138,6 +155,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     places.iter().for_each(|p| {
         hash.text(p);
     });
+    let (threads, threads_left_out) = bounded(threads, &ring);
     let story = crate::story::of(names, &bad.shown);
     Finding {
         id: String::new(),
@@ -149,6 +167,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         object: None,
         orders: Vec::new(),
         threads,
+        threads_left_out,
         ended_at,
         harm: Some(Harm {
             detail: match kind {

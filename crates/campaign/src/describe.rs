@@ -71,6 +71,7 @@ impl<'a> Names<'a> {
             object: None,
             orders: Vec::new(),
             threads: Vec::new(),
+            threads_left_out: 0,
             ended_at: None,
             story: None,
             harm: case.harm.clone(),
@@ -399,6 +400,9 @@ pub fn notice(notice: &Notice) -> String {
             site.module, site.index
         ),
         Notice::Text(text) => text.clone(),
+        Notice::Unwatched { library, why } => {
+            format!("{library} is not watched, races in it are not seen: {why}")
+        }
     }
 }
 

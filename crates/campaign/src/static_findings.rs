@@ -281,6 +281,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         object: None,
         orders: vec![],
         threads: vec![],
+        threads_left_out: 0,
         ended_at: None,
         story: None,
         harm: None,

@@ -1,8 +1,8 @@
 //! What deadheat remembers: `.deadheat/` beside the program, a SQLite file.
 //!
-//! One process writes at a time (a lock file). A damaged file is set aside with a message; where
-//! nothing can be written the store lives in memory, with a warning. Labels (`F3`) are given once per
-//! fingerprint and never again.
+//! One process writes at a time (a lock file). A damaged file, and one of an earlier version, is set aside with a
+//! message; one of a later version is left alone, and the user told. Where nothing can be written the store lives in
+//! memory, with a warning. Labels (`F3`) are given once per fingerprint and never again.
 
 mod measurements;
 mod tables;
@@ -61,6 +61,18 @@ pub enum StoreError {
     /// It cannot be read.
     #[error("the store at {0} cannot be read: {1}")]
     Unreadable(PathBuf, String),
+    /// A later deadheat wrote it.
+    #[error(
+        "the store at {0} was written by a newer deadheat (version {1}, this one's is {own}); use that one, or give this one its own store: --store DIR",
+        own = tables::VERSION
+    )]
+    Newer(PathBuf, i64),
+    /// An earlier deadheat wrote it.
+    #[error(
+        "the store at {0} was written by an earlier deadheat (version {1}, this one's is {own}); hunt again: that begins a new one",
+        own = tables::VERSION
+    )]
+    Older(PathBuf, i64),
     /// It cannot be written.
     #[error("results could not be stored: {0}{hint}", hint = if full(.0) { " (the disk is full)" } else { "" })]
     Write(#[from] rusqlite::Error),
@@ -129,18 +141,34 @@ impl Store {
         lock_for(&lock, directory)?;
         let mut warnings = Vec::new();
         let connection = match open_file(&directory.join(FILE)) {
-            Ok(connection) => connection,
+            Ok(Opened::Sound(connection)) => connection,
+            Ok(Opened::Version(found)) if found > tables::VERSION => {
+                return Err(StoreError::Newer(directory.into(), found));
+            }
+            Ok(Opened::Version(found)) => match set_aside(directory, &format!("version-{found}")) {
+                Ok(path) => {
+                    warnings.push(format!(
+                        "the store was written by an earlier deadheat; it is set aside as {}, and a new one begun",
+                        path.display()
+                    ));
+                    match open_file(&directory.join(FILE)) {
+                        Ok(Opened::Sound(connection)) => connection,
+                        _ => return Store::memory(warnings),
+                    }
+                }
+                Err(error) => return unwritable(error),
+            },
             // A sound store must not be set aside because the disk is full or refuses.
             Err(error) if !damaged(&error) => return unwritable(std::io::Error::other(error)),
             Err(error) => {
-                let aside = set_aside(directory);
+                let aside = set_aside(directory, "damaged");
                 warnings.push(match &aside {
                     Ok(path) => format!("the store was damaged ({error}); it is set aside as {}", path.display()),
                     Err(e) => format!("the store is damaged ({error}) and cannot be set aside ({e})"),
                 });
                 match aside.ok().and_then(|_| open_file(&directory.join(FILE)).ok()) {
-                    Some(connection) => connection,
-                    None => return Store::memory(warnings),
+                    Some(Opened::Sound(connection)) => connection,
+                    _ => return Store::memory(warnings),
                 }
             }
         };
@@ -161,7 +189,12 @@ impl Store {
         let unreadable = |e: rusqlite::Error| StoreError::Unreadable(directory.into(), e.to_string());
         let connection =
             Connection::open_with_flags(&path, rusqlite::OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(unreadable)?;
-        tables::check(&connection).map_err(unreadable)?;
+        match tables::version(&connection).map_err(unreadable)? {
+            tables::VERSION => {}
+            0 => return Err(StoreError::Missing(directory.into())),
+            found if found > tables::VERSION => return Err(StoreError::Newer(directory.into(), found)),
+            found => return Err(StoreError::Older(directory.into(), found)),
+        }
         Ok(Store {
             connection,
             directory: Some(directory.into()),
@@ -458,15 +491,26 @@ fn lock_for(mut lock: &File, directory: &Path) -> Result<(), StoreError> {
     Ok(())
 }
 
-fn open_file(path: &Path) -> rusqlite::Result<Connection> {
+/// A file that could be read.
+enum Opened {
+    /// It is sound, and of this version.
+    Sound(Connection),
+    /// It is of another version.
+    Version(i64),
+}
+
+fn open_file(path: &Path) -> rusqlite::Result<Opened> {
     let connection = Connection::open(path)?;
     let sound: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0))?;
     if sound != "ok" {
-        return Err(rusqlite::Error::InvalidQuery);
+        let corrupt = rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CORRUPT);
+        return Err(rusqlite::Error::SqliteFailure(corrupt, Some(sound)));
     }
     tables::create(&connection)?;
-    tables::check(&connection)?;
-    Ok(connection)
+    match tables::version(&connection)? {
+        tables::VERSION => Ok(Opened::Sound(connection)),
+        found => Ok(Opened::Version(found)),
+    }
 }
 
 /// Whether the error lies in what the file holds.
@@ -476,11 +520,12 @@ fn damaged(error: &rusqlite::Error) -> bool {
     code.is_none_or(|code| matches!(code, DatabaseCorrupt | NotADatabase | Unknown))
 }
 
-fn set_aside(directory: &Path) -> std::io::Result<PathBuf> {
+/// Renames the file; `why` becomes part of its name.
+fn set_aside(directory: &Path, why: &str) -> std::io::Result<PathBuf> {
     let free = (1..1000)
-        .map(|n| directory.join(format!("store.damaged-{n}")))
+        .map(|n| directory.join(format!("store.{why}-{n}")))
         .find(|p| !p.exists());
-    let to = free.unwrap_or_else(|| directory.join("store.damaged"));
+    let to = free.unwrap_or_else(|| directory.join(format!("store.{why}")));
     for suffix in ["-journal", "-wal", "-shm"] {
         let _ = std::fs::remove_file(directory.join(format!("{FILE}{suffix}")));
     }

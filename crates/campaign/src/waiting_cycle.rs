@@ -204,6 +204,7 @@ impl WaitingCycle {
             object: None,
             orders: Vec::new(),
             threads: names.of(&self.context).waiting(&threads),
+            threads_left_out: 0,
             ended_at: None,
             story: None,
             harm: None,

@@ -324,6 +324,7 @@ impl Setup {
             let pid = libc::fork();
             succeeded(pid)?;
             if pid == 0 {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
                 let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
                 libc::dup2(null, 0);
                 libc::execve(c"/bin/sh".as_ptr(), self.arguments.as_ptr(), self.environment.as_ptr());

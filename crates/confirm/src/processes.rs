@@ -10,6 +10,8 @@ use std::io;
 const MOST: usize = 4096;
 /// Rounds of ending what runs: a process may fork while the others are ended.
 const ROUNDS: usize = 8;
+/// Tells the supervisor that the tool was killed. A real-time signal that hardly a program sends to its group.
+const TOOL_ENDED: i32 = 63;
 
 /// Makes this process, a child that is about to replace itself, the supervisor of one that does so in its place.
 /// Returns in that one only.
@@ -29,6 +31,13 @@ pub(crate) fn supervise() -> io::Result<()> {
             }
             return Ok(());
         }
+        // What the program sends to its process group is for the program.
+        for signal in (1..=64).filter(|n| *n != libc::SIGCHLD) {
+            libc::signal(signal, libc::SIG_IGN);
+        }
+        // When the tool is killed, nothing of the run may stay: not what has no parent any more, either.
+        libc::signal(TOOL_ENDED, tool_ended as *const () as usize);
+        libc::prctl(libc::PR_SET_PDEATHSIG, TOOL_ENDED);
         // The tool waits for the end of the other side of a pipe that both have.
         libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32);
         let mut first = 0;
@@ -47,6 +56,33 @@ pub(crate) fn supervise() -> io::Result<()> {
             libc::kill(own, signal);
         }
         libc::_exit(libc::WEXITSTATUS(first))
+    }
+}
+
+/// Ends all that descends from this process, and this process: what loses its parent becomes a child of this one.
+extern "C" fn tool_ended(_signal: i32) {
+    // SAFETY: system calls on buffers of ours, in a process of one thread that was forked from one of many: no memory
+    // is asked for.
+    unsafe {
+        loop {
+            let fd = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+            let mut text = [0u8; 4096];
+            let n = libc::read(fd, text.as_mut_ptr().cast(), text.len());
+            libc::close(fd);
+            // A number that the buffer's end cuts is left for the next round.
+            let mut number = 0;
+            for byte in text.iter().take(n.max(0) as usize) {
+                if byte.is_ascii_digit() {
+                    number = number * 10 + i32::from(byte - b'0');
+                } else if number > 0 {
+                    libc::kill(number, libc::SIGKILL);
+                    number = 0;
+                }
+            }
+            if libc::waitpid(-1, std::ptr::null_mut(), 0) < 0 && *libc::__errno_location() == libc::ECHILD {
+                libc::_exit(1);
+            }
+        }
     }
 }
 

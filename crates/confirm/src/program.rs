@@ -1,5 +1,6 @@
 //! What is run: the file, its arguments, input and environment; and whether it was built with deadheat.
 
+use deadheat_wire::object::{UNIT_SIZE, UNITS, VERSION};
 use object::{Object, ObjectSection, ObjectSymbol};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::PermissionsExt;
@@ -66,6 +67,21 @@ pub enum ProgramError {
         "`{0}` was not built with deadheat.\n  Build it again, for example:\n    deadheat cc -g -O1 -pthread {1}.c -o {1}\n    CC=\"deadheat cc\" CXX=\"deadheat c++\" make\n    deadheat build -- make -j4"
     )]
     NotBuilt(PathBuf, String),
+    /// Built by another version of deadheat, or some of it was.
+    #[error(
+        "of the {of} source files in `{file}` {others} were compiled by another version of deadheat (layout {found}, this one's is {own}).\n  Build it again, all of it (make clean, or touch the sources)",
+        own = deadheat_wire::object::VERSION
+    )]
+    OtherVersion {
+        /// The program.
+        file: PathBuf,
+        /// Source files of another version.
+        others: usize,
+        /// All of them.
+        of: usize,
+        /// Version of one of those.
+        found: u32,
+    },
 }
 
 impl Program {
@@ -155,15 +171,24 @@ pub fn check(file: &Path) -> Result<Build, ProgramError> {
         }
         _ => return Err(ProgramError::Foreign(file.into())),
     };
-    if elf
-        .section_by_name(deadheat_wire::object::UNITS)
-        .is_none_or(|s| s.size() == 0)
-    {
+    let units = elf.section_by_name(UNITS);
+    let units = units.and_then(|s| s.data().ok()).unwrap_or_default();
+    if units.is_empty() {
         let stem = file
             .file_name()
             .map(|n| n.to_string_lossy().into_owned())
             .unwrap_or_default();
         return Err(ProgramError::NotBuilt(file.into(), stem));
+    }
+    let version = |row: &[u8]| Some(u32::from_le_bytes(row.first_chunk().copied()?));
+    let rows = || units.chunks_exact(UNIT_SIZE).filter_map(version);
+    if let Some(found) = rows().find(|v| *v != VERSION) {
+        return Err(ProgramError::OtherVersion {
+            file: file.into(),
+            others: rows().filter(|v| *v != VERSION).count(),
+            of: rows().count(),
+            found,
+        });
     }
     Ok(Build {
         debug: elf.section_by_name(".debug_info").is_some(),

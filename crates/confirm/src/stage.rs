@@ -389,6 +389,13 @@ impl Stage {
             (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
             (_, _, signal) => End::Signal(signal.unwrap_or(0)),
         };
+        if self.scratch.full() {
+            // What it could not write may have changed how it ended.
+            return Err(RunError::Files(io::Error::other(format!(
+                "{} is full",
+                self.scratch.place().display()
+            ))));
+        }
         let records = match record {
             Some(file) => Records::read(&file).map_err(RunError::Files)?,
             None => Records::default(),

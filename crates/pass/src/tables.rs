@@ -9,7 +9,6 @@ use crate::ir::{self, Ir, Value, c_string, llvm};
 use crate::section_globals::{Distance, append_used, difference, local_alias, private_array, private_bytes};
 use crate::watched_statements::{Extent, Statement};
 use deadheat_model::SiteKind;
-use deadheat_wire::VERSION;
 use deadheat_wire::object::*;
 use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;

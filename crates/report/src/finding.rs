@@ -61,6 +61,9 @@ pub struct Finding {
     pub orders: Vec<Order>,
     /// The threads of a deadlock or hang: what each holds and wants.
     pub threads: Vec<Waiting>,
+    /// Further threads that wait, for want of room not in `threads`.
+    #[serde(default, skip_serializing_if = "none")]
+    pub threads_left_out: u32,
     /// Where the program ended, for crashes.
     pub ended_at: Option<Place>,
     /// What happens in the run that shows it, if that run is minimised.
@@ -207,9 +210,10 @@ pub struct Order {
 pub struct Story {
     /// Times that a thread lost the turn though it could have gone on.
     pub preemptions: u32,
-    /// What the threads do, in order.
+    /// What the threads do, in order: the beginning, what is around the swap, the end. A gap in their numbers is what
+    /// is left out.
     pub events: Vec<Event>,
-    /// Events before these that are left out.
+    /// Events that are left out.
     pub left_out: u32,
     /// The two events whose swap makes it go away.
     pub swap: Option<Swap>,
@@ -218,7 +222,7 @@ pub struct Story {
 /// Something that a thread does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// From 1.
+    /// From 1, those that are left out counted.
     pub number: u32,
     /// Who; 0 is the main thread.
     pub thread: u32,
@@ -237,6 +241,10 @@ pub struct Swap {
     pub second: u32,
     /// How the run ended in which the second came first.
     pub outcome: String,
+}
+
+fn none(count: &u32) -> bool {
+    *count == 0
 }
 
 /// A thread that waits for ever.

@@ -25,11 +25,13 @@ fn write(out: &mut String, story: &Story) -> std::fmt::Result {
         n => format!("with {}", words::count(n.into(), "preemption")),
     };
     writeln!(out, "  how it comes about, {preemptions}:")?;
-    if story.left_out > 0 {
-        let events = words::count(story.left_out.into(), "earlier event");
-        writeln!(out, "         ({events} left out)")?;
-    }
+    let mut last = 0;
     for event in &story.events {
+        let gap = event.number.saturating_sub(last + 1);
+        if gap > 0 {
+            writeln!(out, "         ({} left out)", words::count(gap.into(), "event"))?;
+        }
+        last = event.number;
         let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
         writeln!(out, "{}", line(event, lane.min(LANES - 1)))?;
     }
@@ -72,20 +74,20 @@ mod tests {
         let story = Story {
             preemptions: 1,
             events: vec![
-                event(1, 1, "takes mutex `a`"),
-                event(2, 2, "takes mutex `b`"),
-                event(3, 1, "waits for mutex `b`"),
+                event(3, 1, "takes mutex `a`"),
+                event(4, 2, "takes mutex `b`"),
+                event(9, 1, "waits for mutex `b`"),
             ],
-            left_out: 2,
+            left_out: 6,
             swap: Some(Swap {
-                first: 2,
-                second: 3,
+                first: 4,
+                second: 9,
                 outcome: "the program exits with status 0".into(),
             }),
         };
-        let told = "  how it comes about, with 1 preemption:\n         (2 earlier events left out)\n     1  T1 takes mutex `a`\n\
-                    \u{20}    2      T2 takes mutex `b`\n     3  T1 waits for mutex `b`\n\
-                    \u{20} with 3 before 2: the program exits with status 0\n";
+        let told = "  how it comes about, with 1 preemption:\n         (2 events left out)\n     3  T1 takes mutex `a`\n\
+                    \u{20}    4      T2 takes mutex `b`\n         (4 events left out)\n     9  T1 waits for mutex `b`\n\
+                    \u{20} with 9 before 4: the program exits with status 0\n";
         assert_eq!(text(&story), told);
     }
 }

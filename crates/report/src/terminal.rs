@@ -20,6 +20,12 @@ const GUTTER: Style = AnsiColor::Blue.on_default().bold();
 
 /// Frames of a stack that are shown.
 const FRAMES: usize = 6;
+/// Threads of a deadlock or hang that are shown.
+const THREADS: usize = 8;
+/// Locks of one thread that are shown.
+const LOCKS: usize = 8;
+/// Findings of the same cause that are shown.
+const SIBLINGS: usize = 20;
 /// Lines of source before a marked one.
 const BEFORE: u32 = 2;
 /// Marked lines at most this far apart share an excerpt.
@@ -141,8 +147,16 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
     {
         created(out, thread, &mut told)?;
     }
-    for waiting in &f.threads {
+    for waiting in f.threads.iter().take(THREADS) {
         waits(out, waiting, sources)?;
+    }
+    let more = f.threads.len().saturating_sub(THREADS) as u64 + u64::from(f.threads_left_out);
+    if more > 0 {
+        let told = format!(
+            "  … {} more (`--format json` has more)",
+            words::count(more, "waiting thread")
+        );
+        writeln!(out, "{}", paint(DIM, told))?;
     }
     if let Some(object) = f.object.as_ref().filter(|o| !o.allocated.is_empty()) {
         let by = object.thread.map(|t| format!(" by {}", label(t))).unwrap_or_default();
@@ -199,12 +213,9 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
 /// What is likely to have the same cause as the first of the group, a line each.
 fn siblings(out: &mut String, group: &[&Finding]) -> std::fmt::Result {
     if group.len() > 1 {
-        writeln!(
-            out,
-            "  likely of the same cause (`--format json` or html has each in full):"
-        )?;
+        writeln!(out, "  likely of the same cause (`--format json` has each in full):")?;
     }
-    for f in group.iter().skip(1) {
+    for f in group.iter().skip(1).take(SIBLINGS) {
         let head = format!("{} {}", f.id, words::verdict(f.verdict));
         let places = f
             .accesses
@@ -221,6 +232,10 @@ fn siblings(out: &mut String, group: &[&Finding]) -> std::fmt::Result {
             paint(colour(f.verdict), head),
             harm.unwrap_or_default()
         )?;
+    }
+    let more = group.len().saturating_sub(1 + SIBLINGS);
+    if more > 0 {
+        writeln!(out, "{}", paint(DIM, format!("    … {more} more")))?;
     }
     Ok(())
 }
@@ -261,7 +276,12 @@ fn locks(locks: &[Lock]) -> String {
         return "holding no lock".into();
     }
     let one = |l: &Lock| format!("{} {}{}", l.kind, l.name, if l.shared { " (shared)" } else { "" });
-    format!("holding {}", locks.iter().map(one).collect::<Vec<_>>().join(", "))
+    let shown = locks.iter().take(LOCKS).map(one).collect::<Vec<_>>().join(", ");
+    let more = match locks.len().saturating_sub(LOCKS) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("holding {shown}{more}")
 }
 
 fn who(out: &mut String, access: &Access) -> std::fmt::Result {

@@ -145,6 +145,9 @@ pub fn object(object: &Object) -> String {
     }
 }
 
+/// Most places of waiting threads in a finding's line.
+const PLACES: usize = 4;
+
 /// The finding in one line, without its id.
 pub fn summary(finding: &Finding) -> String {
     let mut text = String::from(kind(finding.kind));
@@ -159,14 +162,17 @@ pub fn summary(finding: &Finding) -> String {
     if !parts.is_empty() {
         text += &format!(": {}", parts.join(", "));
     }
-    let places: Vec<String> = finding
+    let mut places: Vec<String> = finding
         .threads
         .iter()
         .filter_map(|t| t.stack.iter().find(|f| f.line > 0))
         .map(|f| f.place())
         .collect();
     if !places.is_empty() {
-        text += &format!(" of {} threads at {}", finding.threads.len(), places.join(", "));
+        let threads = finding.threads.len() + finding.threads_left_out as usize;
+        let more = if threads > PLACES { " and others" } else { "" };
+        places.truncate(PLACES);
+        text += &format!(" of {threads} threads at {}{more}", places.join(", "));
     }
     if let Some(frame) = finding
         .ended_at

@@ -126,6 +126,33 @@ fn findings_of_one_cause_are_told_in_full_once() {
 }
 
 #[test]
+fn of_very_many_threads_and_locks_some_are_shown_and_the_rest_is_counted() {
+    let mut report = sample::report();
+    let deadlock = report
+        .findings
+        .iter_mut()
+        .find(|f| !f.threads.is_empty())
+        .expect("a deadlock");
+    let lock = deadlock.threads[0].locks[0].clone();
+    deadlock.threads[0].locks = vec![lock; 500];
+    deadlock.threads = vec![deadlock.threads[0].clone(); 64];
+    deadlock.threads_left_out = 1336;
+    let options = Options {
+        suspected: false,
+        store: String::new(),
+        unstored: false,
+    };
+    let plain = strip(&write(&report, Format::Human, &options));
+    assert!(plain.lines().count() < 100, "{plain}");
+    for told in ["… 1392 waiting threads more", "and 492 more", "of 1400 threads at"] {
+        assert!(plain.contains(told), "missing: {told}\n{plain}");
+    }
+    let json: serde_json::Value = serde_json::from_str(&write(&report, Format::Json, &options)).expect("JSON");
+    let all = json["findings"].as_array().expect("findings");
+    assert!(all.iter().any(|f| f["threads_left_out"] == 1336));
+}
+
+#[test]
 fn other_formats_are_well_formed() {
     let sarif: serde_json::Value = serde_json::from_str(&text(Format::Sarif, false)).expect("SARIF is JSON");
     let results = sarif["runs"][0]["results"].as_array().expect("results");

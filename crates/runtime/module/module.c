@@ -38,7 +38,7 @@ extern const char __ehdr_start[] __attribute__((weak, visibility("hidden")));
 
 // Read by the runtime; the layout is shared with crates/runtime/src/site.
 struct dh_module {
-    uint32_t version; // of the layouts in crates/wire
+    uint32_t version; // of the layouts in crates/wire/src/object.rs
     uint32_t pad;
     const char *descs, *descs_end;
     const char *sites, *sites_end;
@@ -50,7 +50,7 @@ struct dh_module {
 };
 
 static const struct dh_module module = {
-    .version = 1,
+    .version = DEADHEAT_OBJECT_VERSION, // given by the build
     .descs = __start_dh_descs,
     .descs_end = __stop_dh_descs,
     .sites = __start_dh_sites,

@@ -211,7 +211,7 @@ fn loaded_at(address: u64) -> Option<(String, u64)> {
 }
 
 /// Path of the executable.
-fn executable() -> String {
+pub fn executable() -> String {
     let mut path = [0u8; 4096];
     // SAFETY: a path with its end and a buffer of ours.
     let len = unsafe {

@@ -12,7 +12,12 @@ use deadheat_wire::record::Record;
 /// Offset of the lock word in the header.
 const LOCK_AT: usize = 40;
 
+/// Room is made in steps of this many bytes.
+const STEP: usize = 256 << 10;
+
 static FILE: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of the mapping for which the file system is known to have room.
+static ROOM: AtomicUsize = AtomicUsize::new(0);
 static SIZE: AtomicUsize = AtomicUsize::new(0);
 
 fn word64(at: usize) -> &'static AtomicU64 {
@@ -34,7 +39,7 @@ fn open() -> bool {
     FILE.load(Relaxed) != 0
 }
 
-/// Maps the record file; whether that worked. `path` ends in NUL.
+/// Maps the record file; whether that worked (its file system has room). `path` ends in NUL.
 pub fn start(path: &[u8]) -> bool {
     // SAFETY: plain file calls; the mapping is ours.
     unsafe {
@@ -54,6 +59,10 @@ pub fn start(path: &[u8]) -> bool {
         sys!(libc::SYS_madvise, at, size, libc::MADV_DONTDUMP);
         FILE.store(at as usize, Relaxed);
         SIZE.store(size, Relaxed);
+        if !room(HEADER_SIZE) {
+            FILE.store(0, Relaxed);
+            return false;
+        }
         if core::slice::from_raw_parts(at as *const u8, 8) != channel::MAGIC {
             FILE.store(0, Relaxed);
             return false;
@@ -100,6 +109,30 @@ fn lock() {
     }
 }
 
+/// Whether the file system has room for the mapping's first bytes up to `end`: writing to a hole of a full one would
+/// kill the program. Kernels that cannot tell are trusted.
+fn room(end: usize) -> bool {
+    let have = ROOM.load(Relaxed);
+    if end <= have {
+        return true;
+    }
+    let to = end.next_multiple_of(STEP).min(SIZE.load(Relaxed));
+    // SAFETY: a part of our mapping; whole pages, since the step is a multiple of theirs.
+    let made = unsafe {
+        sys!(
+            libc::SYS_madvise,
+            FILE.load(Relaxed) + have,
+            to - have,
+            libc::MADV_POPULATE_WRITE
+        )
+    };
+    if made != 0 && made != -(libc::EINVAL as isize) {
+        return false;
+    }
+    ROOM.store(to, Relaxed);
+    true
+}
+
 /// Appends a record; counts it as lost if it does not fit.
 pub fn write(record: &Record) {
     if !open() {
@@ -118,7 +151,7 @@ pub fn write(record: &Record) {
     lock();
     let committed = word64(COMMITTED_AT).load(Acquire) as usize;
     let end = HEADER_SIZE + committed + frame.len();
-    if end + if last { 0 } else { RESERVE } > SIZE.load(Relaxed) {
+    if end + if last { 0 } else { RESERVE } > SIZE.load(Relaxed) || !room(end) {
         word64(LOST_AT).fetch_add(1, Relaxed);
     } else {
         // SAFETY: the range lies within the mapping; the lock makes it ours.

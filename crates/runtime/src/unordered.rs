@@ -38,6 +38,11 @@ pub fn start() {
     HISTORY.get().detector = Some(Exact::new());
 }
 
+/// Switches it off: code that may synchronise unseen has come in.
+pub fn stop() {
+    HISTORY.get().detector = None;
+}
+
 /// Accesses not kept for want of room.
 pub fn dropped() -> u64 {
     HISTORY.get().detector.as_ref().map_or(0, |d| d.cut)

@@ -21,5 +21,6 @@ pub mod record;
 pub mod sites;
 pub mod trace;
 
-/// Version of all layouts in this crate; parts that disagree refuse to work together by name.
+/// Version of the layouts by which tool and runtime talk; parts that disagree refuse to work together by name. What the
+/// compiled code of a program holds has [`object::VERSION`].
 pub const VERSION: u32 = 4;

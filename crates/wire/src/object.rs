@@ -15,6 +15,10 @@
 
 use deadheat_model::{MemoryOrder, SiteKind};
 
+/// Version of these layouts, and of all that compiled code and the runtime expect of each other. Each unit row and each
+/// linked module's table carries it; code of another version is not watched, and the user is told to build it again.
+pub const VERSION: u32 = 4;
+
 /// Name of the section of site descriptors.
 pub const DESCS: &str = "dh_descs";
 /// Name of the section of patch rows.

@@ -368,6 +368,13 @@ pub enum Notice {
     },
     /// Free text.
     Text(String),
+    /// A library whose code has no sites, or none that can be used, was loaded: it may synchronise unseen.
+    Unwatched {
+        /// Its path.
+        library: String,
+        /// Why, and what to do.
+        why: String,
+    },
 }
 
 /// How a process ended.

@@ -1,8 +1,8 @@
 //! The tables, version 2.
 
-use rusqlite::{Connection, Error, Result};
+use rusqlite::{Connection, Result};
 
-const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 2;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS labels (number INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE);
@@ -31,25 +31,20 @@ CREATE TABLE IF NOT EXISTS measurements (
     program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (program, input));
 ";
 
-/// Makes the tables of a new store.
+/// Makes the tables of a new store, those that came later in one of this version; others are left alone.
 pub(super) fn create(connection: &Connection) -> Result<()> {
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == 0 {
+    let found = version(connection)?;
+    if found == 0 {
         connection.execute_batch(TABLES)?;
         connection.pragma_update(None, "user_version", VERSION)?;
     }
-    if version <= VERSION {
+    if found == 0 || found == VERSION {
         connection.execute_batch(MEASUREMENTS)?;
     }
     Ok(())
 }
 
-/// Whether the store is of this version.
-pub(super) fn check(connection: &Connection) -> Result<()> {
-    let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    if version == VERSION {
-        Ok(())
-    } else {
-        Err(Error::IntegralValueOutOfRange(0, version))
-    }
+/// The store's version; 0 of an empty file.
+pub(super) fn version(connection: &Connection) -> Result<i64> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }

@@ -29,6 +29,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         object: None,
         orders: vec![],
         threads: vec![],
+        threads_left_out: 0,
         ended_at: None,
         story: None,
         harm: None,
@@ -108,6 +109,25 @@ fn a_damaged_store_is_set_aside() {
     let store = Store::open(&place.0).unwrap();
     assert!(store.warnings[0].contains("set aside"), "{:?}", store.warnings);
     assert!(place.0.join("store.damaged-1").exists());
+    assert_eq!(store.label("a").unwrap(), "F1");
+}
+
+#[test]
+fn a_store_of_another_version_is_not_touched_or_set_aside() {
+    let place = Place::new("version");
+    drop(Store::open(&place.0).unwrap());
+    let stamp = |version: i64| {
+        let connection = Connection::open(place.0.join(FILE)).unwrap();
+        connection.pragma_update(None, "user_version", version).unwrap();
+    };
+    stamp(tables::VERSION + 1);
+    assert!(matches!(Store::open(&place.0), Err(StoreError::Newer(..))));
+    assert!(matches!(Store::read(&place.0), Err(StoreError::Newer(..))));
+    stamp(tables::VERSION - 1);
+    assert!(matches!(Store::read(&place.0), Err(StoreError::Older(..))));
+    let store = Store::open(&place.0).unwrap();
+    assert!(store.warnings[0].contains("earlier deadheat"), "{:?}", store.warnings);
+    assert!(place.0.join("store.version-1-1").exists());
     assert_eq!(store.label("a").unwrap(), "F1");
 }
 

@@ -54,6 +54,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         object: None,
         orders: vec![],
         threads: vec![],
+        threads_left_out: 0,
         ended_at: None,
         story: None,
         harm: None,

@@ -6,8 +6,7 @@ use crate::real::real;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, wait};
 use crate::wait::Wait;
-use crate::{images, observe, report, site, start, unwind};
-use alloc::format;
+use crate::{images, observe, report, site, start, unordered, unwind};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ops::Range;
@@ -56,12 +55,10 @@ fn rescan() {
     start::libraries(&images);
     site::attach_all();
     unwind::modules_changed();
-    let opaque = start::opaque(&images);
-    if !opaque.is_empty() {
-        let names = opaque.join(", ");
-        report::write(&Record::Notice(Notice::Text(format!(
-            "libraries without sites: {names}"
-        ))));
+    for library in start::opaque(&images) {
+        let why = "it was not built with deadheat".into();
+        report::write(&Record::Notice(Notice::Unwatched { library, why }));
+        unordered::stop();
     }
     token::progress();
 }

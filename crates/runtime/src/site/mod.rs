@@ -9,6 +9,7 @@ mod decode;
 mod functions;
 mod group;
 mod handler;
+mod layout_version;
 mod near;
 mod patch;
 pub mod stub;
@@ -133,7 +134,7 @@ global_asm!(
     ".quad __start_dh_variants, __stop_dh_variants, __start_dh_units, __stop_dh_units",
     ".quad dh_ctx, dh_budget, __ehdr_start",
     ".popsection",
-    version = const deadheat_wire::VERSION,
+    version = const deadheat_wire::object::VERSION,
 );
 
 /// Registers the executable, ahead of the libraries, whose constructors run before its own.
@@ -147,8 +148,8 @@ pub fn register_executable() {
 }
 
 fn register(tables: &ModuleTables) {
-    if tables.version != deadheat_wire::VERSION {
-        return;
+    if let Some(objection) = layout_version::objection(tables) {
+        return layout_version::object_to(tables as *const ModuleTables as u64, &objection);
     }
     let range = |r: [u64; 2]| if r[0] == 0 { 0..0 } else { r[0]..r[1].max(r[0]) };
     let registry = REGISTRY.get();
