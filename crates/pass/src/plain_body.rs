@@ -8,7 +8,7 @@ use crate::ir::{Ir, Type, Value, c_string, llvm};
 use crate::tables::Tables;
 use crate::watched_statements::{Extent, Statement};
 use deadheat_model::SiteKind;
-use deadheat_wire::object::SITES;
+use deadheat_wire::object::{BACK_EDGE, SITES};
 use llvm_sys::core::*;
 use llvm_sys::{LLVMInlineAsmDialect, LLVMLinkage};
 
@@ -42,9 +42,10 @@ impl<'a> PlainBody<'a> {
         let ir = self.ir;
         ir.position(statement.before, statement.owner);
         match (statement.kind, statement.extent) {
-            (SiteKind::Fence | SiteKind::BackEdge | SiteKind::Exit, _) => {
+            (SiteKind::Fence | SiteKind::Exit, _) => {
                 self.write(statement, ".byte 0x0f,0x1f,0x44,0x00,0x00", "", &[], false)
             }
+            (SiteKind::BackEdge, _) => self.write(statement, &byte_directive(&BACK_EDGE), "", &[], false),
             (SiteKind::CompareExchangeResult, _) => {
                 let success = success(ir, statement);
                 self.write(statement, "{disp32} nopl ($0)", "r,", &[ir.widen(success)], false)
@@ -95,6 +96,12 @@ impl<'a> PlainBody<'a> {
             llvm!(LLVMAddCallSiteAttribute(call, 1, self.element));
         }
     }
+}
+
+/// Bytes as inline assembly has them.
+fn byte_directive(bytes: &[u8]) -> String {
+    let bytes: Vec<String> = bytes.iter().map(|byte| format!("{byte:#04x}")).collect();
+    format!(".byte {}", bytes.join(","))
 }
 
 /// A symbol as inline assembly has it: quoted only if it must be, as not every assembler knows quotes.

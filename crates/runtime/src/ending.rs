@@ -198,7 +198,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
     report::write(&Record::Ended(Ended {
         how,
         pid: getpid() as u32,
-        schedule_hash: s.trail.hash(),
+        schedule_hash: s.trail.hash(s.step),
         steps: s.step,
         switches: s.trail.switched,
         threads: s.threads.count(),

@@ -6,7 +6,8 @@
 //! hash, what the policy counts, locks held, happens-before) is made up for before anyone looks: every other
 //! way into the runtime goes through [`token::me`], which settles the journal first and closes it. It is opened
 //! at the end of a lock or unlock that took the long way. Only what the program's next check compares with, the
-//! running context of phase 1, changes at once: per (lock, context) the next one is known.
+//! running context of phase 1, changes at once: per (lock, context) the next one is known. Of a target only the
+//! count is kept, so that its stub is one subtraction: the trail's hash holds how many there were, not which.
 //!
 //! Besides the instructions saved this leaves the processor room to overlap the program's own waits for memory
 //! across a lock, as it does in an ordinary run: half of the cost of a program with short critical sections.
@@ -17,16 +18,17 @@
 
 use crate::held::Held;
 use crate::memo::{self, Table};
-use crate::site::{Site, stub};
+use crate::site::stub;
 use crate::thread::{Frame, Thread};
 use crate::wait::word;
 use crate::{check, clock, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
-use core::mem::{offset_of, size_of};
+use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
-/// Points noted at once.
-const CAPACITY: usize = 128;
+/// Words noted at once: two of a lock taken (its address and [`Passed::Taken`]'s place), one of a lock given back
+/// (the complement of its address).
+const CAPACITY: usize = 256;
 /// Bytes of the largest target access that is passed.
 pub const LARGEST: u64 = 64;
 /// Slots of the table of known changes of context.
@@ -37,20 +39,45 @@ const NOBODY: u64 = 1;
 pub const OWNER: u64 = 8;
 /// See [`OWNER`].
 pub const KIND: u64 = 16;
-/// Lock and count of a mutex of the default kind that is held; users of one that has an owner.
-const HELD: u64 = 1 | 1 << 32;
+/// One user, above the owner.
 const USED: u64 = 1 << 32;
 
-/// A point that was passed.
-#[repr(C)]
+/// A lock that was passed.
 #[derive(Clone, Copy)]
-pub struct Entry {
-    /// What it is about: the address of a target access, or of a lock, plus one if that was given back.
-    pub address: u64,
-    /// The target, null for locks.
-    pub site: *const Site,
-    /// Of a lock taken: the number of its place in the order of locks if that is noted, else the call's return address.
-    pub place: u64,
+pub enum Passed {
+    /// Taken: its address, and the number of its place in the order of locks if that is noted, else the call's
+    /// return address.
+    Taken(u64, u64),
+    /// Given back.
+    Given(u64),
+}
+
+/// Locks that were passed, in their order.
+pub struct Locks<'a>(core::slice::Iter<'a, u64>);
+
+impl Iterator for Locks<'_> {
+    type Item = Passed;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Passed> {
+        let word = *self.0.next()?;
+        if (word as i64) < 0 {
+            return Some(Passed::Given(!word));
+        }
+        Some(Passed::Taken(word, *self.0.next()?))
+    }
+}
+
+/// What a thread passed.
+pub struct Points<'a> {
+    /// Locks taken and given back.
+    pub locks: Locks<'a>,
+    /// Targets.
+    pub targets: u64,
+    /// Whether the policy counts them (there are other threads).
+    pub counted: bool,
+    /// Whether the order of locks is noted.
+    pub ordered: bool,
 }
 
 /// What taking the lock at an address does to the running context.
@@ -81,31 +108,35 @@ enum Checks {
 pub struct Journal {
     /// Record of the thread that may pass points: the running one, or [`NOBODY`].
     pub thread: u64,
-    /// Where the next entry goes.
-    pub next: *mut Entry,
-    /// Points may be passed while `next` is below this; null since a signal came.
+    /// Where the next word goes.
+    pub next: *mut u64,
+    /// Locks may be passed while `next` is below this; null since a signal came.
     limit: AtomicU64,
-    /// The same where a lock needs nothing but its entry.
+    /// The same where a lock needs nothing but its words.
     plain_limit: AtomicU64,
-    /// The same for targets; never lower.
-    targets_limit: *mut Entry,
-    /// A target access that starts at `beyond` or after it, or at `before` or before it, may be passed too: it
-    /// meets nobody who stands before a target.
+    /// How many targets may still be passed while nobody stands before a target; negative when there was one more.
+    alone: i64,
+    /// The same while somebody does, for accesses that meet nobody: those that start at `beyond` or after it, or at
+    /// `before` or before it.
+    beside: i64,
+    /// What these two were at first, added up.
+    allowed: i64,
+    /// See `beside`.
     pub beyond: u64,
-    /// See `beyond`.
+    /// See `beside`.
     pub before: u64,
     /// Whether the policy counts these points (there are other threads).
     counted: bool,
     /// Whether the order of locks is noted.
     pub ordered: bool,
     checks: Checks,
-    /// Lock and count of a mutex that is held, for the entry code.
+    /// Lock and count of a mutex of the default kind that the thread holds.
     held: u64,
     /// The owner's number, as in a mutex, with its users.
     owner: u64,
     epoch: u32,
     version: u32,
-    entries: [Entry; CAPACITY],
+    words: [u64; CAPACITY],
 }
 
 /// Offsets for stubs and entries.
@@ -115,7 +146,9 @@ pub const NEXT_AT: usize = offset_of!(Journal, next);
 /// See [`THREAD_AT`].
 pub const PLAIN_LIMIT_AT: usize = offset_of!(Journal, plain_limit);
 /// See [`THREAD_AT`].
-pub const TARGETS_LIMIT_AT: usize = offset_of!(Journal, targets_limit);
+pub const ALONE_AT: usize = offset_of!(Journal, alone);
+/// See [`THREAD_AT`].
+pub const BESIDE_AT: usize = offset_of!(Journal, beside);
 /// See [`THREAD_AT`].
 pub const BEYOND_AT: usize = offset_of!(Journal, beyond);
 /// See [`THREAD_AT`].
@@ -129,13 +162,10 @@ pub const OWNER_AT: usize = offset_of!(Journal, owner);
 pub fn words() -> stub::Journal {
     let at = |offset: usize| JOURNAL.as_ptr() as u64 + offset as u64;
     stub::Journal {
-        thread: at(THREAD_AT),
-        next: at(NEXT_AT),
-        limit: at(TARGETS_LIMIT_AT),
+        alone: at(ALONE_AT),
+        beside: at(BESIDE_AT),
         beyond: at(BEYOND_AT),
         before: at(BEFORE_AT),
-        record: tls::offset(),
-        entry: size_of::<Entry>() as u8,
     }
 }
 
@@ -145,21 +175,19 @@ pub static JOURNAL: Held<Journal> = Held::new(Journal {
     next: core::ptr::null_mut(),
     limit: AtomicU64::new(0),
     plain_limit: AtomicU64::new(0),
-    targets_limit: core::ptr::null_mut(),
+    alone: 0,
+    beside: 0,
+    allowed: 0,
     beyond: u64::MAX,
     before: 0,
     counted: false,
     ordered: false,
     checks: Checks::None,
-    held: HELD,
+    held: 0,
     owner: 0,
     epoch: 0,
     version: 0,
-    entries: [Entry {
-        address: 0,
-        site: core::ptr::null(),
-        place: 0,
-    }; CAPACITY],
+    words: [0; CAPACITY],
 });
 
 static KNOWN: Held<[Change; CHANGES]> = Held::new(
@@ -185,15 +213,13 @@ impl Journal {
     }
 
     #[inline(always)]
-    fn note(&mut self, address: u64, place: u64) {
-        // SAFETY: no limit lies beyond the entries.
-        unsafe {
-            *self.next = Entry {
-                address,
-                site: core::ptr::null(),
-                place,
-            };
-            self.next = self.next.add(1);
+    fn note(&mut self, words: &[u64]) {
+        for word in words {
+            // SAFETY: the limits leave room for a point.
+            unsafe {
+                *self.next = *word;
+                self.next = self.next.add(1);
+            }
         }
     }
 
@@ -225,7 +251,7 @@ impl Journal {
 #[inline(always)]
 pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
     let journal = JOURNAL.get();
-    if tls::thread() as u64 != journal.thread || !journal.has_room() || mutex & 7 != 0 {
+    if tls::thread() as u64 != journal.thread || !journal.has_room() {
         return false;
     }
     let place = if journal.ordered {
@@ -242,10 +268,10 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
         if *state != 0 || word(mutex + KIND).load(Relaxed) != 0 || !journal.change(mutex, 1) {
             return false;
         }
-        *state = HELD;
+        *state = journal.held;
         *owner = journal.owner;
     }
-    journal.note(mutex, place);
+    journal.note(&[mutex, place]);
     true
 }
 
@@ -257,20 +283,19 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
 #[inline(always)]
 pub unsafe fn unlock(mutex: u64) -> bool {
     let journal = JOURNAL.get();
-    if tls::thread() as u64 != journal.thread || !journal.has_room() || mutex & 7 != 0 {
+    if tls::thread() as u64 != journal.thread || !journal.has_room() {
         return false;
     }
     let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
     // SAFETY: as in `lock`.
     unsafe {
-        let held = *state == HELD && *owner == journal.owner && word(mutex + KIND).load(Relaxed) == 0;
-        if !held || !journal.change(mutex, 0) {
+        if *state != journal.held || !journal.change(mutex, 0) {
             return false;
         }
         *state = 0;
         *owner = 0;
     }
-    journal.note(mutex + 1, 0);
+    journal.note(&[!mutex]);
     true
 }
 
@@ -313,6 +338,11 @@ pub fn forget(address: u64) {
     }
 }
 
+/// The count of a mutex of the default kind that the thread holds. The journal's thread finds its own mutexes by it.
+pub fn mark(t: &Thread) -> u32 {
+    (t.id.0 + 1) | 1 << 31
+}
+
 fn owner(t: &Thread) -> u64 {
     u64::from(t.id.0 + 1) | USED
 }
@@ -320,7 +350,10 @@ fn owner(t: &Thread) -> u64 {
 /// Opens the journal for the running thread if its next points need no decision.
 pub fn open(t: &mut Thread) {
     let journal = JOURNAL.get();
-    let [points, targets] = token::scheduler().spare(t).map(|points| points.min(CAPACITY as u32));
+    let [points, all] = token::scheduler().spare(t).map(i64::from);
+    // A lock takes no more words than half of the points left, and what is left of them may be targets.
+    let locks = (points / 2).min(CAPACITY as i64 - 1);
+    let targets = all - locks;
     let checks = match check::purpose() {
         check::Use::Nothing => Checks::None,
         check::Use::Granules => Checks::Context,
@@ -333,23 +366,27 @@ pub fn open(t: &mut Thread) {
     }
     journal.checks = checks;
     journal.ordered = lock_order::notes();
-    (journal.before, journal.beyond) = (0, u64::MAX);
     if observe::passes_targets() {
-        let (low, high) = token::scheduler().stood(t);
-        (journal.before, journal.beyond) = (low.saturating_sub(LARGEST), high);
+        match token::scheduler().stood(t) {
+            None => journal.alone = targets,
+            Some((low, high)) => {
+                (journal.before, journal.beyond) = (low.saturating_sub(LARGEST), high);
+                journal.beside = targets;
+            }
+        }
+        journal.allowed = targets;
     }
     journal.counted = token::scheduler().threads.live.len() > 1;
-    journal.next = journal.entries.as_mut_ptr();
-    let limit = |points: u32| journal.next.wrapping_add(points as usize);
+    journal.next = journal.words.as_mut_ptr();
+    let limit = journal.next.wrapping_add(locks as usize) as u64;
     let plain = checks == Checks::None && !journal.ordered;
-    journal.targets_limit = limit(targets);
-    let points = limit(points) as u64;
-    journal.limit.store(points, Relaxed);
-    journal.plain_limit.store(if plain { points } else { 0 }, SeqCst);
+    journal.limit.store(limit, Relaxed);
+    journal.plain_limit.store(if plain { limit } else { 0 }, SeqCst);
     if signals::came() {
         signal_came();
     }
     journal.owner = owner(t);
+    journal.held = 1 | u64::from(mark(t)) << 32;
     if let Some(clocks) = observe::clocks() {
         journal.epoch = clocks.hybrid_epoch(t.id);
         journal.version = clocks.version(t.id);
@@ -376,10 +413,18 @@ pub fn is_open(thread: *const Thread) -> bool {
 pub fn settle(t: &mut Thread) {
     let journal = JOURNAL.get();
     journal.thread = NOBODY;
-    let entries = journal.entries.as_ptr();
-    // SAFETY: both point into the entries.
-    let passed = unsafe { journal.next.offset_from(entries) } as usize;
-    token::scheduler().account(t, &journal.entries[..passed], journal.counted, journal.ordered);
+    let left = journal.alone.max(0) + journal.beside.max(0);
+    let targets = (core::mem::take(&mut journal.allowed) - left) as u64;
+    (journal.alone, journal.beside) = (0, 0);
+    // SAFETY: both point into the words.
+    let words = unsafe { journal.next.offset_from(journal.words.as_ptr()) } as usize;
+    let points = Points {
+        locks: Locks(journal.words[..words].iter()),
+        targets,
+        counted: journal.counted,
+        ordered: journal.ordered,
+    };
+    token::scheduler().account(t, points);
 }
 
 /// Settles what a thread that is about to crash or exit has passed.

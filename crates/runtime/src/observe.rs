@@ -99,7 +99,9 @@ pub fn start(plan: &'static Plan) {
             if !targets.cycle.is_empty() {
                 lock_order::direct(&targets.cycle);
             }
-            observer.clocks = Some(HappensBefore::new(Keep::Full));
+            // Without pairs to look for the clocks tell only what is held.
+            let keep = if targets.unordered { Keep::Full } else { Keep::Hybrid };
+            observer.clocks = Some(HappensBefore::new(keep));
             observer.unordered = targets.unordered;
             if targets.unordered {
                 unordered::start();

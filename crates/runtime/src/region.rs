@@ -15,6 +15,8 @@ const BASE: usize = 0x1000_0000_0000;
 /// Its reserved size; pages are used as touched.
 const SIZE: usize = 1 << 38;
 const CLASSES: usize = 40;
+/// Blocks of this class and above are whole large pages.
+const LARGE: usize = 21;
 
 struct Region {
     locked: AtomicBool,
@@ -103,7 +105,7 @@ unsafe impl GlobalAlloc for Region {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let class = Region::class(layout);
-        if class >= 21 {
+        if class >= LARGE {
             // SAFETY: the block is ours and dead; its pages go back, its addresses stay.
             unsafe { sys!(libc::SYS_madvise, block, 1usize << class, libc::MADV_DONTNEED) };
         }
@@ -129,6 +131,10 @@ impl Region {
             return 0;
         }
         self.next.store(at + size, Relaxed);
+        if class >= LARGE {
+            // SAFETY: our own mapping. Failure does not matter.
+            unsafe { sys!(libc::SYS_madvise, at, size, libc::MADV_HUGEPAGE) };
+        }
         at
     }
 }

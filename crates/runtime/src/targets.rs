@@ -80,9 +80,9 @@ pub fn met(met: &deadheat_schedule::Met, step: u64) {
     meeting::met(met, step);
 }
 
-/// The running thread passed a plain target without a decision.
-pub fn passed() {
-    TARGETS.get().hits += 1;
+/// The running thread passed this many plain targets without a decision.
+pub fn passed(targets: u64) {
+    TARGETS.get().hits += targets;
 }
 
 /// The running thread comes to a site that is switched on.

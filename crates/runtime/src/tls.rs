@@ -35,16 +35,6 @@ pub fn thread() -> *mut Thread {
     thread
 }
 
-/// From the thread pointer to the word that [`thread`] reads.
-pub fn offset() -> i32 {
-    let offset: i64;
-    // SAFETY: reads a constant that the loader filled in.
-    unsafe {
-        asm!("mov {0}, qword ptr [rip + dh_tls@GOTTPOFF]", out(reg) offset, options(readonly, nostack, preserves_flags));
-    }
-    offset as i32
-}
-
 /// Makes this the thread's record.
 pub fn set_thread(thread: *mut Thread) {
     // SAFETY: writes our own thread-local word.

@@ -334,7 +334,7 @@ pub fn end(t: &mut Thread) {
     event_trace::ends(t, s.step);
     s.threads.end(t);
     let (to, _) = s.ask(t, Cause::Ended);
-    s.trail.switched += 1;
+    s.trail.turned(t.id, s.step);
     s.leaving = Some(t.id);
     switching::give(to);
 }
@@ -368,8 +368,10 @@ impl Scheduler {
 
     fn comes(&mut self, t: &Thread, next: &Operation) {
         self.step += 1;
-        let detail = self.trail.detail(next);
-        self.trail.mix(t.id, Event::Comes, detail);
+        if !matches!(next, Operation::Access(_) | Operation::Continue) {
+            let detail = self.trail.detail(next);
+            self.trail.mix(t.id, Event::Comes, detail);
+        }
         event_trace::comes(t, self.step, next);
         clock::tick();
         if self.step & 1023 == 0 {

@@ -1,11 +1,15 @@
 //! The trail of a run: the hash over all scheduling points and the switches for replay.
 //!
+//! Every point enters it when it comes but two: accesses at target statements and the going on after a lock was given
+//! back. How many of these there were is in the number of the step at which the turn goes to another thread or the
+//! run ends.
+//!
 //! Objects enter the hash as small numbers in order of first use, never as addresses, so that the hash
 //! is the same with and without address randomisation.
 
 use crate::thread::FixedState;
 use alloc::vec::Vec;
-use deadheat_model::{ObjectKind, Operation, SiteId, ThreadId};
+use deadheat_model::{ObjectKind, Operation, ThreadId};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::Record;
 use hashbrown::HashMap;
@@ -48,6 +52,8 @@ pub enum Event {
     Signal = 5,
     /// A wait ran out or was interrupted.
     Outcome = 6,
+    /// The turn goes to another thread.
+    Turn = 7,
 }
 
 impl Trail {
@@ -68,9 +74,16 @@ impl Trail {
         self.recording = on;
     }
 
-    /// The hash so far.
-    pub fn hash(&self) -> u64 {
+    /// The hash of a run that ends at this step.
+    pub fn hash(&mut self, step: u64) -> u64 {
+        self.mix(ThreadId::MAIN, Event::Ends, step);
         self.hash
+    }
+
+    /// The thread loses the turn at this step.
+    pub fn turned(&mut self, thread: ThreadId, step: u64) {
+        self.switched += 1;
+        self.mix(thread, Event::Turn, step);
     }
 
     /// The stable number of an address.
@@ -104,25 +117,16 @@ impl Trail {
         4 << 56 | (kind as u64) << 48 | u64::from(number)
     }
 
-    /// The same of an access at a site.
-    #[inline(always)]
-    pub fn accesses(site: SiteId) -> u64 {
-        5 << 56 | u64::from(site.module) << 32 | u64::from(site.index)
-    }
-
-    /// The same of going on.
-    pub const GOES_ON: u64 = 2 << 56;
-
     /// An operation as a number that does not depend on addresses.
     pub fn detail(&mut self, operation: &Operation) -> u64 {
         match operation {
             Operation::Start => 1 << 56,
-            Operation::Continue => Self::GOES_ON,
+            Operation::Continue => 2 << 56,
             Operation::Acquire(kind, id) => Self::takes(*kind, self.number(id.address)),
             Operation::Part(part) if part.kind == ObjectKind::Thread => 9 << 56 | part.object.address,
             Operation::Part(part) => Self::takes(part.kind, self.number(part.object.address)),
             Operation::Release(kind, id) => Self::gives(*kind, self.number(id.address)),
-            Operation::Access(a) => Self::accesses(a.site),
+            Operation::Access(_) => 5 << 56,
             Operation::Atomic(a) => 6 << 56 | u64::from(a.site.module) << 32 | u64::from(a.site.index),
             Operation::Yield => 7 << 56,
             Operation::Create => 8 << 56,

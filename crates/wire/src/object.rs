@@ -17,7 +17,7 @@ use deadheat_model::{MemoryOrder, SiteKind};
 
 /// Version of these layouts, and of all that compiled code and the runtime expect of each other. Each unit row and each
 /// linked module's table carries it; code of another version is not watched, and the user is told to build it again.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Name of the section of site descriptors.
 pub const DESCS: &str = "dh_descs";
@@ -40,6 +40,9 @@ pub const BITCODE_MAGIC: [u8; 8] = *b"DHBC\x01\0\0\0";
 ///
 /// `extra` points to a group (in `dh_meta`) when the kind is `Group`; else 0.
 pub const SITE_SIZE: usize = 24;
+/// What stands at the site of a back edge: NOPs of eight and six bytes, room for a subtraction and a jump, so that a
+/// loop that goes round takes no jump more.
+pub const BACK_EDGE: [u8; 14] = [0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0, 0x66, 0x0f, 0x1f, 0x44, 0, 0];
 /// Size of a patch row: `nop i32, desc i32`.
 pub const PATCH_SIZE: usize = 8;
 /// Size of a variant row: `plain i32, detecting i32`.

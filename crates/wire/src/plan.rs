@@ -257,10 +257,10 @@ impl core::fmt::Display for PlanError {
 impl Plan {
     /// A plan with the usual bounds.
     pub fn new(mode: Mode, policy: Policy) -> Plan {
-        // Each switch makes every check of shared data a miss once: phase 1 switches less often.
-        // Phase 2 counts arrivals at the pair and atomics too.
+        // Each switch fills the processor's caches anew, and makes every check of shared data a miss once.
         let quantum = match mode {
-            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Confirm(_) | Mode::Functions => 10_000,
+            Mode::Confirm(_) => 1_000_000,
+            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Functions => 100_000,
             Mode::Schedule => 50,
         };
         Plan {
@@ -316,8 +316,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                4,
-                "0403000000000000000001904ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
+                5,
+                "0503000000000000000001c0843da09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
             )
         );
     }

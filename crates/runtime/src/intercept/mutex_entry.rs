@@ -3,15 +3,15 @@
 //! Programs with short critical sections spend their time here, and what counts then is less how long a call
 //! takes than whether the processor still sees the program's next load behind it: some two hundred instructions
 //! ahead. So a free lock of the default kind that may be passed without a decision ([`crate::journal`]) and needs
-//! nothing but an entry there is taken or given back in some twenty-five instructions, without a frame; a plain
-//! run goes straight on to the C library. Everything else is a tail call of the long way.
+//! nothing but a few words there is taken or given back in some twenty instructions, without a frame; a plain
+//! run goes straight on to the C library. Everything else is a tail call of the long way. A mutex that is held says by
+//! whom in its first word, so giving it back need not ask who calls.
 
 use super::mutex::{locks, unlocks};
 use crate::journal;
 use crate::real::resolve;
 use core::arch::global_asm;
 use core::ffi::c_void;
-use core::mem::{offset_of, size_of};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use libc::c_int;
 
@@ -31,7 +31,7 @@ pub fn forward() {
 }
 
 macro_rules! entry {
-    ($name:literal, $way:literal, $long:path, $($code:literal),*) => {
+    ($name:literal, $way:literal, $long:path, [$($code:literal),*], $($operand:tt)*) => {
         global_asm!(
             concat!(".pushsection .data.", $way, ",\"aw\",@progbits"),
             ".balign 8",
@@ -47,21 +47,8 @@ macro_rules! entry {
             ".cfi_startproc",
             concat!("jmp [rip + ", $way, "]"),
             concat!(".L", $way, ":"),
-            "mov rax, [rip + dh_tls@GOTTPOFF]",
-            "mov rax, fs:[rax]",
-            "cmp rax, [rip + {journal} + {thread}]",
-            "jne 2f",
-            "mov rcx, [rip + {journal} + {next}]",
-            "cmp rcx, [rip + {journal} + {limit}]",
-            "jae 2f",
-            "test dil, 7",
-            "jne 2f",
-            "cmp dword ptr [rdi + {kind}], 0",
-            "jne 2f",
             $($code,)*
-            "add rcx, {entry}",
             "mov [rip + {journal} + {next}], rcx",
-            "xor eax, eax",
             "ret",
             "2:",
             "jmp {long}",
@@ -69,17 +56,11 @@ macro_rules! entry {
             concat!(".size ", $name, ", . - ", $name),
             ".popsection",
             journal = sym journal::JOURNAL,
-            thread = const journal::THREAD_AT,
             next = const journal::NEXT_AT,
             limit = const journal::PLAIN_LIMIT_AT,
             held = const journal::HELD_AT,
-            owner = const journal::OWNER_AT,
             owned = const journal::OWNER,
-            kind = const journal::KIND,
-            entry = const size_of::<journal::Entry>(),
-            address = const offset_of!(journal::Entry, address),
-            site = const offset_of!(journal::Entry, site),
-            place = const offset_of!(journal::Entry, place),
+            $($operand)*
             long = sym $long,
         );
     };
@@ -89,6 +70,15 @@ entry!(
     "pthread_mutex_lock",
     "dh_mutex_lock",
     locks,
+    ["mov rax, [rip + dh_tls@GOTTPOFF]",
+    "mov rax, fs:[rax]",
+    "cmp rax, [rip + {journal} + {thread}]",
+    "jne 2f",
+    "mov rcx, [rip + {journal} + {next}]",
+    "cmp rcx, [rip + {journal} + {limit}]",
+    "jae 2f",
+    "cmp dword ptr [rdi + {kind}], 0",
+    "jne 2f",
     "cmp qword ptr [rdi], 0",
     "jne 2f",
     "mov rax, [rip + {journal} + {held}]",
@@ -96,28 +86,33 @@ entry!(
     "mov rax, [rip + {journal} + {owner}]",
     "mov [rdi + {owned}], rax",
     "mov rax, [rsp]",
-    "mov [rcx + {address}], rdi",
-    "mov qword ptr [rcx + {site}], 0",
-    "mov [rcx + {place}], rax"
+    "mov [rcx], rdi",
+    "mov [rcx + 8], rax",
+    "add rcx, 16",
+    "xor eax, eax"],
+    thread = const journal::THREAD_AT,
+    owner = const journal::OWNER_AT,
+    kind = const journal::KIND,
 );
 
 entry!(
     "pthread_mutex_unlock",
     "dh_mutex_unlock",
     unlocks,
-    "mov rax, [rip + {journal} + {held}]",
-    "cmp [rdi], rax",
-    "jne 2f",
-    "mov rax, [rip + {journal} + {owner}]",
-    "cmp [rdi + {owned}], rax",
-    "jne 2f",
-    "xor eax, eax",
-    "mov [rdi], rax",
-    "mov [rdi + {owned}], rax",
-    "lea rdx, [rdi + 1]",
-    "mov [rcx + {address}], rdx",
-    "mov [rcx + {site}], rax",
-    "mov [rcx + {place}], rax"
+    [
+        "mov rcx, [rip + {journal} + {next}]",
+        "cmp rcx, [rip + {journal} + {limit}]",
+        "jae 2f",
+        "mov rax, [rip + {journal} + {held}]",
+        "cmp [rdi], rax",
+        "jne 2f",
+        "xor eax, eax",
+        "mov [rdi], rax",
+        "mov [rdi + {owned}], rax",
+        "not rdi",
+        "mov [rcx], rdi",
+        "add rcx, 8"
+    ],
 );
 
 unsafe extern "C" {

@@ -82,7 +82,7 @@ pub fn all(module: &Module) -> Outcome {
             row: &raw const *site as u64,
         };
         let code = decode::decode(&patch::bytes::<MAX_LEN>(nop))
-            .and_then(|decoded| stub::bare(pages.next(), nop, &decoded, &call))
+            .and_then(|decoded| stub::bare(pages.next(), nop + decoded.len as u64, &call))
             .and_then(|bytes| pages.put(&bytes))
             .and_then(|at| stub::jump(nop, at));
         match code {

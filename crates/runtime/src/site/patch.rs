@@ -11,7 +11,7 @@ use crate::journal::{self, LARGEST};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use deadheat_model::SiteKind;
-use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC, PATCH_SIZE, VARIANT_SIZE};
+use deadheat_wire::object::{BACK_EDGE, FLAG_CSTRING, FLAG_DYNAMIC, PATCH_SIZE, VARIANT_SIZE};
 
 /// What a function's plain body starts with.
 const ENTRY_NOP: [u8; 5] = [0x0f, 0x1f, 0x44, 0, 0];
@@ -31,8 +31,8 @@ pub struct Outcome {
 pub struct Jump {
     /// Where.
     pub at: u64,
-    /// The instruction.
-    pub code: [u8; 5],
+    /// The instruction, or those of a back edge.
+    pub code: Vec<u8>,
 }
 
 /// Writes jumps to the detecting bodies of the module's functions; `wanted` is asked with the plain body's address.
@@ -84,9 +84,12 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
     };
     let mut jumps = Vec::new();
     for site in chosen {
-        let jump = code(module, site, entry, pages.next())
-            .and_then(|bytes| pages.put(&bytes))
-            .and_then(|at| stub::jump(site.nop, at));
+        let jump = match site.kind {
+            SiteKind::BackEdge => back_edge(module, site, entry, &mut pages),
+            _ => code(site, entry, pages.next())
+                .and_then(|bytes| pages.put(&bytes))
+                .and_then(|at| stub::jump(site.nop, at)),
+        };
         match jump {
             Some(code) => jumps.push(Jump { at: site.nop, code }),
             None => outcome.fail(site),
@@ -100,16 +103,26 @@ pub fn sites(module: &Module, wanted: impl Fn(u32, SiteKind) -> Option<bool>) ->
     outcome
 }
 
-/// The stub's bytes for a site.
-fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec<u8>> {
-    let nop = decode::decode(&bytes::<MAX_LEN>(site.nop))?;
-    let call = stub::Call {
+fn call(site: &'static Site, entry: u64) -> stub::Call {
+    stub::Call {
         handler: entry,
         row: site as *const Site as u64,
-    };
-    if site.kind == SiteKind::BackEdge {
-        return stub::back_edge(at, site.nop, &nop, module.budget as u64, &call);
     }
+}
+
+/// Makes a back edge's stub, and what is to be written at the site.
+fn back_edge(module: &Module, site: &'static Site, entry: u64, pages: &mut Pages) -> Option<Vec<u8>> {
+    if bytes(site.nop) != BACK_EDGE {
+        return None;
+    }
+    let stub = stub::bare(pages.next(), site.nop + BACK_EDGE.len() as u64, &call(site, entry))?;
+    stub::back_edge(site.nop, pages.put(&stub)?, module.budget as u64)
+}
+
+/// The stub's bytes for a site with an operand, or a fence.
+fn code(site: &'static Site, entry: u64, at: u64) -> Option<Vec<u8>> {
+    let nop = decode::decode(&bytes::<MAX_LEN>(site.nop))?;
+    let call = call(site, entry);
     let length = if site.flags & FLAG_DYNAMIC != 0 {
         Some(decode::decode(&bytes::<MAX_LEN>(site.nop + nop.len as u64))?)
     } else {
@@ -124,19 +137,20 @@ fn code(module: &Module, site: &'static Site, entry: u64, at: u64) -> Option<Vec
 
 /// Writes jumps, all within one module's text.
 pub fn write(jumps: &[Jump], outcome: &mut Outcome) {
-    let (Some(low), Some(high)) = (jumps.iter().map(|j| j.at).min(), jumps.iter().map(|j| j.at).max()) else {
+    let ends = jumps.iter().map(|jump| jump.at + jump.code.len() as u64);
+    let (Some(low), Some(high)) = (jumps.iter().map(|jump| jump.at).min(), ends.max()) else {
         return;
     };
-    let len = high + 5 - low;
+    let len = high - low;
     // The runtime itself may lie in these pages, so they stay executable while they are written.
     if !near::protect(low, len, libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC) {
         outcome.skipped += jumps.len();
         return;
     }
     for jump in jumps {
-        // SAFETY: `at` starts a NOP of at least five bytes in a page just made writable, and no other
+        // SAFETY: `at` starts NOPs of at least this length in pages just made writable, and no other
         // thread runs program code.
-        unsafe { core::ptr::copy_nonoverlapping(jump.code.as_ptr(), jump.at as *mut u8, 5) };
+        unsafe { core::ptr::copy_nonoverlapping(jump.code.as_ptr(), jump.at as *mut u8, jump.code.len()) };
     }
     near::protect(low, len, libc::PROT_READ | libc::PROT_EXEC);
     outcome.patched += jumps.len();

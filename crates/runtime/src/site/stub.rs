@@ -2,35 +2,30 @@
 //!
 //! A stub computes the operand's address with the registers of the program still in place, skips the
 //! red zone, and calls a register-preserving handler with (address, length, row). The compiler was
-//! told that the NOP clobbers the flags, so they are free. A back edge only counts down, and calls
-//! when the count is below zero. A target that may be passed without a decision is noted in the journal
+//! told that the NOP clobbers the flags, so they are free. A back edge only counts down, in place, and comes
+//! here when the count is below zero. A target that may be passed without a decision is noted in the journal
 //! ([`crate::journal`]) right here where the journal is within reach; that takes some twenty instructions.
 //! Invariant: the stub leaves every register and the stack as it found them.
 
 use super::decode::{Nop, Operand, RDI, RSI, RSP};
 use alloc::vec::Vec;
+use deadheat_wire::object::BACK_EDGE;
 
 /// Bytes below the stack pointer that belong to the function.
 const RED_ZONE: i32 = 128;
 /// Most bytes that a stub takes.
 pub const MAX_SIZE: usize = 192;
 
-/// Addresses of the journal's words, and where the thread's own record is kept.
+/// Addresses of the journal's words.
 pub struct Journal {
     /// See [`crate::journal::Journal`].
-    pub thread: u64,
+    pub alone: u64,
     /// The same.
-    pub next: u64,
-    /// The same.
-    pub limit: u64,
+    pub beside: u64,
     /// The same.
     pub beyond: u64,
     /// The same.
     pub before: u64,
-    /// From the thread pointer to the word that points to the thread's record.
-    pub record: i32,
-    /// Bytes of an entry, which begins with address and row.
-    pub entry: u8,
 }
 
 /// What a stub hands to its handler.
@@ -119,6 +114,12 @@ pub fn access(
     };
     let next = site + nop.len as u64;
     let back = next + length.map_or(0, |n| n.len as u64);
+    if let Some(journal) = journal {
+        code.count_down(journal.alone)?;
+        let taken = code.branch(0x78); // js
+        code.jump(back)?;
+        code.land(taken)?;
+    }
     code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]); // lea rsp, [rsp - 128]
     code.put(&[0x57]); // push rdi
     code.lea(RDI, &nop.operand, next, RED_ZONE + 8)?;
@@ -132,7 +133,7 @@ pub fn access(
         None => {}
     }
     if let Some(journal) = journal {
-        code.pass(journal, call.row, back)?;
+        code.pass(journal, back)?;
     }
     code.put(&[0x52]); // push rdx
     code.call(call)?;
@@ -144,41 +145,31 @@ pub fn access(
 }
 
 impl Code {
-    /// Notes the access at `rdi` in the journal and goes on at `back`, if that may be; `rsi` is free.
-    fn pass(&mut self, journal: &Journal, row: u64, back: u64) -> Option<()> {
-        // Jumps to the end, to be filled in.
-        let mut slow = Vec::new();
-        self.put(&[0x64, 0x48, 0x8b, 0x34, 0x25]); // mov rsi, fs:[record]
-        self.put(&journal.record.to_le_bytes());
-        self.put(&[0x48, 0x3b, 0x35]); // cmp rsi, [rip + thread]
-        self.relative(journal.thread, 0)?;
-        slow.push(self.branch(0x75)); // jne
+    /// Counts a signed 64-bit word within reach down.
+    fn count_down(&mut self, word: u64) -> Option<()> {
+        self.put(&[0x48, 0x83, 0x2d]); // sub qword [rip + word], 1
+        self.relative(word, 1)?;
+        self.put(&[1]);
+        Some(())
+    }
+
+    /// Counts the access at `rdi` and goes on at `back`, if it meets nobody.
+    fn pass(&mut self, journal: &Journal, back: u64) -> Option<()> {
         self.put(&[0x48, 0x3b, 0x3d]); // cmp rdi, [rip + beyond]
         self.relative(journal.beyond, 0)?;
         let meets_nobody = self.branch(0x73); // jae
         self.put(&[0x48, 0x3b, 0x3d]); // cmp rdi, [rip + before]
         self.relative(journal.before, 0)?;
-        slow.push(self.branch(0x77)); // ja
+        let meets = self.branch(0x77); // ja
         self.land(meets_nobody)?;
-        self.put(&[0x48, 0x8b, 0x35]); // mov rsi, [rip + next]
-        self.relative(journal.next, 0)?;
-        self.put(&[0x48, 0x3b, 0x35]); // cmp rsi, [rip + limit]
-        self.relative(journal.limit, 0)?;
-        slow.push(self.branch(0x73)); // jae
-        self.put(&[0x48, 0x89, 0x3e]); // mov [rsi], rdi
-        self.put(&[0x48, 0xbf]); // movabs rdi, row
-        self.put(&row.to_le_bytes());
-        self.put(&[0x48, 0x89, 0x7e, 8]); // mov [rsi + 8], rdi
-        self.put(&[0x48, 0x83, 0xc6, journal.entry]); // add rsi, entry
-        self.put(&[0x48, 0x89, 0x35]); // mov [rip + next], rsi
-        self.relative(journal.next, 0)?;
-        self.put(&[0x5e]); // pop rsi
-        self.put(&[0x48, 0x8b, 0x3c, 0x24]); // mov rdi, [rsp]
-        self.put(&[0x48, 0x8d, 0xa4, 0x24]); // lea rsp, [rsp + 136]
-        self.put(&(RED_ZONE + 8).to_le_bytes());
+        self.count_down(journal.beside)?;
+        let no_more = self.branch(0x78); // js
+        self.put(&[0x5e, 0x5f]); // pop rsi, rdi
+        self.put(&[0x48, 0x8d, 0xa4, 0x24]); // lea rsp, [rsp + 128]
+        self.put(&RED_ZONE.to_le_bytes());
         self.jump(back)?;
-        slow.into_iter().try_for_each(|from| self.land(from))?;
-        Some(())
+        self.land(meets)?;
+        self.land(no_more)
     }
 
     /// A short jump to a place further on; gives its number for [`land`](Self::land).
@@ -194,31 +185,21 @@ impl Code {
     }
 }
 
-/// The stub of a back edge: counts `budget` down (a signed 64-bit word within reach) and calls when
-/// it is below zero.
-pub fn back_edge(at: u64, site: u64, nop: &Nop, budget: u64, call: &Call) -> Option<Vec<u8>> {
+/// What is written over a back edge's NOPs: counts `budget` down (a signed 64-bit word within reach) and jumps to its
+/// stub at `at` when it is below zero.
+pub fn back_edge(site: u64, at: u64, budget: u64) -> Option<Vec<u8>> {
     let mut code = Code {
-        at,
-        bytes: Vec::with_capacity(MAX_SIZE),
+        at: site,
+        bytes: Vec::with_capacity(BACK_EDGE.len()),
     };
-    let back = site + nop.len as u64;
-    code.put(&[0x48, 0x83, 0x2d]); // sub qword [rip + budget], 1
-    code.relative(budget, 1)?;
-    code.put(&[1]);
-    code.put(&[0x78, 5]); // js over the jump
-    code.jump(back)?;
-    code.put(&[0x48, 0x8d, 0x64, 0x24, 0x80]);
-    code.put(&[0x57, 0x56, 0x52]);
-    code.call(call)?;
-    code.put(&[0x5a, 0x5e, 0x5f]);
-    code.put(&[0x48, 0x8d, 0xa4, 0x24]);
-    code.put(&RED_ZONE.to_le_bytes());
-    code.jump(back)?;
+    code.count_down(budget)?;
+    code.put(&[0x0f, 0x88]); // js
+    code.relative(at, 0)?;
     Some(code.bytes)
 }
 
-/// The stub at address `at` for the NOP without operand at `site`, which calls the handler and goes on behind the NOP.
-pub fn bare(at: u64, site: u64, nop: &Nop, call: &Call) -> Option<Vec<u8>> {
+/// The stub at address `at` of a site without operand, which calls the handler and goes on at `back`.
+pub fn bare(at: u64, back: u64, call: &Call) -> Option<Vec<u8>> {
     let mut code = Code {
         at,
         bytes: Vec::with_capacity(MAX_SIZE),
@@ -229,13 +210,16 @@ pub fn bare(at: u64, site: u64, nop: &Nop, call: &Call) -> Option<Vec<u8>> {
     code.put(&[0x5a, 0x5e, 0x5f]);
     code.put(&[0x48, 0x8d, 0xa4, 0x24]);
     code.put(&RED_ZONE.to_le_bytes());
-    code.jump(site + nop.len as u64)?;
+    code.jump(back)?;
     Some(code.bytes)
 }
 
 /// `jmp target` at `at`, five bytes; `None` if out of reach.
-pub fn jump(at: u64, target: u64) -> Option<[u8; 5]> {
-    let mut code = Code { at, bytes: Vec::new() };
+pub fn jump(at: u64, target: u64) -> Option<Vec<u8>> {
+    let mut code = Code {
+        at,
+        bytes: Vec::with_capacity(5),
+    };
     code.jump(target)?;
-    code.bytes.try_into().ok()
+    Some(code.bytes)
 }

@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use crate::held::Held;
-use crate::journal::Entry;
+use crate::journal::{Passed as Point, Points};
 use crate::thread::Thread;
 use crate::trail::{Event, Trail};
 use crate::{clock, lock_order, observe, targets};
@@ -58,34 +58,35 @@ impl Scheduler {
     }
 
     /// Addresses between which lie all bytes before whose access another thread lost the turn: the lowest, and one
-    /// past the highest.
-    pub fn stood(&self, own: &Thread) -> (u64, u64) {
+    /// past the highest; `None` if nobody did.
+    pub fn stood(&self, own: &Thread) -> Option<(u64, u64)> {
+        if self.standing == 0 {
+            return None;
+        }
         let (mut low, mut high) = (u64::MAX, 0);
-        if self.standing > 0 {
-            for t in self.threads.iter().filter(|t| t.id != own.id) {
-                if let Operation::Access(Access { bytes, .. }) = t.next {
-                    low = low.min(bytes.start);
-                    high = high.max(bytes.start.saturating_add(bytes.len));
-                }
+        for t in self.threads.iter().filter(|t| t.id != own.id) {
+            if let Operation::Access(Access { bytes, .. }) = t.next {
+                low = low.min(bytes.start);
+                high = high.max(bytes.start.saturating_add(bytes.len));
             }
         }
-        (low, high)
+        Some((low, high))
     }
 
     /// Makes up for points passed, in their order.
-    pub fn account(&mut self, t: &mut Thread, passed: &[Entry], counted: bool, ordered: bool) {
+    pub fn account(&mut self, t: &mut Thread, passed: Points) {
         const MUTEX: ObjectKind = ObjectKind::Mutex;
         let first = self.step;
+        let ordered = passed.ordered;
+        targets::passed(passed.targets);
         // A lock given back goes on from a point of its own.
-        let mut points = passed.len() as u64;
-        let mut at = 0;
-        while let Some(entry) = passed.get(at) {
-            at += 1;
-            if !entry.site.is_null() {
-                self.account_target(t, entry);
-                continue;
-            }
-            let address = entry.address & !1;
+        let (mut entries, mut given_back) = (passed.targets, 0);
+        let mut locks = passed.locks;
+        let mut next = locks.next();
+        while let Some(point) = next {
+            next = locks.next();
+            entries += 1;
+            let (Point::Taken(address, _) | Point::Given(address)) = point;
             let lately = slot(address);
             if lately.address != address {
                 *lately = Passed {
@@ -95,8 +96,8 @@ impl Scheduler {
                 };
             }
             let Passed { number, lock, .. } = *lately;
-            if entry.address != address {
-                points += 1;
+            let Point::Taken(_, place) = point else {
+                given_back += 1;
                 self.gives(t, number);
                 let held = t.locks.iter().rposition(|l| (l.0, l.1) == (MUTEX, address));
                 if let Some(at) = held {
@@ -105,46 +106,41 @@ impl Scheduler {
                 lock_order::gave(t.id, MUTEX, address);
                 observe::gave(t.id, MUTEX, address);
                 continue;
-            }
+            };
             self.trail.mix(t.id, Event::Comes, Trail::takes(MUTEX, number));
             self.yields = 0;
             self.loops = 0;
             t.idle_calls = 0;
             // Mostly it is given back before anything else happens.
-            let mut targets = at;
-            while passed.get(targets).is_some_and(|e| !e.site.is_null()) {
-                targets += 1;
-            }
-            let given = passed.get(targets).is_some_and(|e| e.address == address + 1);
-            if !given {
+            if matches!(next, Some(Point::Given(given)) if given == address) {
                 if ordered {
-                    lock_order::passed(t.id, address, entry.place as u32);
+                    lock_order::passed_through(t.id, address, place as u32);
                 }
-                let spot = if ordered {
-                    lock_order::spot_of(entry.place as u32)
-                } else {
-                    let call = entry.place;
-                    Spot { call, caller: 0 }
-                };
-                t.locks.push((MUTEX, address, LockMode::Write, spot));
-                observe::took(t.id, MUTEX, address);
+                next = locks.next();
+                entries += 1;
+                given_back += 1;
+                self.gives(t, number);
+                observe::passed_through(t.id, lock);
                 continue;
             }
             if ordered {
-                lock_order::passed_through(t.id, address, entry.place as u32);
+                lock_order::passed(t.id, address, place as u32);
             }
-            for target in &passed[at..targets] {
-                self.account_target(t, target);
-            }
-            at = targets + 1;
-            points += 1;
-            self.gives(t, number);
-            observe::passed_through(t.id, lock);
+            let spot = if ordered {
+                lock_order::spot_of(place as u32)
+            } else {
+                let call = place;
+                Spot { call, caller: 0 }
+            };
+            t.locks.push((MUTEX, address, LockMode::Write, spot));
+            observe::took(t.id, MUTEX, address);
         }
-        self.step += points;
-        clock::ticks(points);
-        if counted && let Some(policy) = &mut self.policy {
-            policy.passed(passed.len() as u32);
+        self.step += entries + given_back;
+        clock::ticks(entries + given_back);
+        if passed.counted
+            && let Some(policy) = &mut self.policy
+        {
+            policy.passed(entries as u32);
         }
         if first >> 10 != self.step >> 10 {
             crate::report::heartbeat(self.step);
@@ -155,14 +151,5 @@ impl Scheduler {
     fn gives(&mut self, t: &Thread, number: u32) {
         let gives = Trail::gives(ObjectKind::Mutex, number);
         self.trail.mix(t.id, Event::Comes, gives);
-        self.trail.mix(t.id, Event::Comes, Trail::GOES_ON);
-    }
-
-    #[inline(always)]
-    fn account_target(&mut self, t: &Thread, entry: &Entry) {
-        // SAFETY: the sites of stubs live as long as the process.
-        let site = unsafe { &*entry.site };
-        self.trail.mix(t.id, Event::Comes, Trail::accesses(site.id));
-        targets::passed();
     }
 }

@@ -50,7 +50,7 @@ impl Scheduler {
         }
         let stands = u32::from(matches!(t.next, Operation::Access(_)));
         self.standing += stands;
-        self.trail.switched += 1;
+        self.trail.turned(t.id, self.step);
         switching::give(to);
         switching::await_turn(t);
         self.standing -= stands;
