@@ -7,7 +7,7 @@ static SLOT: AtomicPtr<u32> = AtomicPtr::new(std::ptr::null_mut());
 
 fn main() {
     let maker = thread::spawn(|| {
-        let item = Box::into_raw(Box::new(0));
+        let item = Box::into_raw(Box::<u32>::new_uninit()).cast();
         unsafe { *item = 4 } // RACE!(a)
         SLOT.store(item, Relaxed);
     });
