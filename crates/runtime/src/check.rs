@@ -64,13 +64,22 @@ pub fn module_gone(words: *mut u32) {
 }
 
 /// Makes cells be compared with this context from now on.
-#[inline]
+#[inline(always)]
 pub fn set_context(context: u32) {
     let check = CHECK.get();
     check.context = context;
-    for &words in &check.words {
-        fill(words, context);
+    // Mostly the program is one module.
+    if let Some((&first, others)) = check.words.split_first() {
+        fill(first, context);
+        if !others.is_empty() {
+            fill_all(others, context);
+        }
     }
+}
+
+#[cold]
+fn fill_all(words: &[*mut u32], context: u32) {
+    words.iter().for_each(|&words| fill(words, context));
 }
 
 #[inline(always)]

@@ -3,7 +3,8 @@
 //! A granule's state is its cell {last write, last access} and, rarely, a set of older contexts that the
 //! cell's do not stand for. The next state is a function of the present one, the running context and the
 //! kind of access; the detector computes it, and what flagged nothing is remembered per context ([`memo`]).
-//! Until the first thread is created nothing is checked: creation orders all of it before everything else.
+//! Until the first thread is created nothing is checked: creation orders all of it before everything else. Nor is it
+//! while every thread that was created has been joined: what they did is ordered before what comes, so it is forgotten.
 
 use crate::check;
 use crate::held::Held;
@@ -50,7 +51,7 @@ struct Run {
     cut: u64,
     /// Version of the running thread's clock.
     version: u32,
-    /// Whether only the main thread has ever run.
+    /// Whether all other threads that ever ran have been joined.
     alone: bool,
     outside: u64,
 }
@@ -78,6 +79,13 @@ pub fn start(per_signature: u32) {
 /// A second thread exists from now on.
 pub fn not_alone() {
     RUN.get().alone = false;
+}
+
+/// Every thread that was ever created has been joined.
+pub fn alone_again() {
+    RUN.get().alone = true;
+    check::set_context(0);
+    shadow::clear_all();
 }
 
 /// So many accesses had no shadow.

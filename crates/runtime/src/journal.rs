@@ -213,13 +213,12 @@ impl Journal {
     }
 
     #[inline(always)]
-    fn note(&mut self, words: &[u64]) {
-        for word in words {
-            // SAFETY: the limits leave room for a point.
-            unsafe {
-                *self.next = *word;
-                self.next = self.next.add(1);
-            }
+    fn note<const N: usize>(&mut self, words: [u64; N]) {
+        let next = self.next;
+        // SAFETY: the limits leave room for a point.
+        unsafe {
+            next.cast::<[u64; N]>().write(words);
+            self.next = next.add(N);
         }
     }
 
@@ -271,7 +270,7 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
         *state = journal.held;
         *owner = journal.owner;
     }
-    journal.note(&[mutex, place]);
+    journal.note([mutex, place]);
     true
 }
 
@@ -295,7 +294,7 @@ pub unsafe fn unlock(mutex: u64) -> bool {
         *state = 0;
         *owner = 0;
     }
-    journal.note(&[!mutex]);
+    journal.note([!mutex]);
     true
 }
 
@@ -356,12 +355,14 @@ pub fn open(t: &mut Thread) {
     let targets = all - locks;
     let checks = match check::purpose() {
         check::Use::Nothing => Checks::None,
+        // A thread that is alone has no context.
+        check::Use::Granules if check::context() == 0 => Checks::None,
         check::Use::Granules => Checks::Context,
         check::Use::Statements => Checks::Moment,
     };
     let quiet = clock::timer_deadline() == crate::thread::NEVER && meeting::none();
     let quiet = quiet && !lock_order::directed() && !event_trace::on() && !crate::functions::on();
-    if targets == 0 || !quiet || checks == Checks::Context && check::context() == 0 {
+    if targets == 0 || !quiet {
         return;
     }
     journal.checks = checks;

@@ -40,6 +40,8 @@ struct Observer {
     back_edges: i64,
     /// Unordered pairs of target accesses are looked for.
     unordered: bool,
+    /// Threads that were created and not joined yet.
+    unjoined: u32,
 }
 
 static OBSERVER: Held<Observer> = Held::new(Observer {
@@ -49,6 +51,7 @@ static OBSERVER: Held<Observer> = Held::new(Observer {
     cache: [(ObjectKind::Mutex, 0, LockId(0)); CACHE],
     back_edges: i64::MAX,
     unordered: false,
+    unjoined: 0,
 });
 
 /// The clocks, if this run keeps any.
@@ -164,12 +167,14 @@ pub fn finish() {
 
 /// In the child of a fork: only `t` lives on.
 pub fn forked(t: ThreadId) {
+    OBSERVER.get().unjoined = 0;
     refresh(t);
 }
 
 /// `parent` has created `child`.
 pub fn thread_created(parent: ThreadId, child: ThreadId) {
     meeting::event(parent);
+    OBSERVER.get().unjoined += 1;
     if let Some(clocks) = clocks() {
         granules::not_alone();
         clocks.created(parent, child);
@@ -200,8 +205,13 @@ pub fn thread_ended(t: ThreadId) {
 
 /// `t` has joined `child`.
 pub fn thread_joined(t: ThreadId, child: ThreadId) {
+    let observer = OBSERVER.get();
+    observer.unjoined = observer.unjoined.saturating_sub(1);
     if let Some(clocks) = clocks() {
         clocks.joined(t, child);
+        if observer.unjoined == 0 && observer.purpose == Purpose::Granules {
+            granules::alone_again();
+        }
         refresh(t);
     }
 }

@@ -85,26 +85,36 @@ pub fn start() -> Result<(), String> {
             "this processor or kernel has no FSGSBASE (Linux 5.9 and later on processors since 2012 have)".into(),
         );
     }
-    for range in RANGES {
-        let len = range.end - range.start;
-        // A page more for the distance that is not a multiple of one.
-        let parts = [
-            (cell(range.start) as u64 & !(PAGE - 1), len + 2 * PAGE),
-            (side(range.start) as u64, len >> 6),
-            (set(range.start) as u64, len >> 1),
-            (block(range.start) as u64, len >> 6),
-        ];
-        for (at, bytes) in parts {
-            if !reserve(at, bytes) {
-                return Err(format!(
-                    "no room for shadow memory: {} GiB of address space at {at:#x} were refused; lift the limit on \
-                     virtual memory (ulimit -v) or strict overcommit (sysctl vm.overcommit_memory=2), whichever is set",
-                    bytes >> 30
-                ));
-            }
+    for (at, bytes) in RANGES.into_iter().flat_map(parts) {
+        if !reserve(at, bytes) {
+            return Err(format!(
+                "no room for shadow memory: {} GiB of address space at {at:#x} were refused; lift the limit on \
+                 virtual memory (ulimit -v) or strict overcommit (sysctl vm.overcommit_memory=2), whichever is set",
+                bytes >> 30
+            ));
         }
     }
     Ok(())
+}
+
+/// Where the shadow of a range lies, and its bytes.
+fn parts(range: Range<u64>) -> [(u64, u64); 4] {
+    let len = range.end - range.start;
+    [
+        // Pages more for the distance that is not a multiple of one.
+        (cell(range.start) as u64 & !(PAGE - 1), len + 2 * PAGE),
+        (side(range.start) as u64, len >> 6),
+        (set(range.start) as u64, len >> 1),
+        (block(range.start) as u64, len >> 6),
+    ]
+}
+
+/// Forgets all accesses. Costs time for the pages that were touched, not for the range.
+pub fn clear_all() {
+    for (at, bytes) in RANGES.into_iter().flat_map(parts) {
+        // SAFETY: shadow.
+        unsafe { give_back(at, bytes) };
+    }
 }
 
 fn reserve(at: u64, bytes: u64) -> bool {

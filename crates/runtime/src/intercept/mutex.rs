@@ -10,7 +10,7 @@ use crate::journal;
 use crate::lock_order;
 use crate::observe;
 use crate::real::real;
-use crate::thread::{NEVER, Thread};
+use crate::thread::{Frame, NEVER, Thread};
 use crate::token::{self, point, released, wait};
 use crate::wait::{Outcome, Wait, word};
 use core::ffi::c_void;
@@ -173,21 +173,30 @@ unsafe fn timed(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     }
 }
 
-/// Takes a mutex the entry code did not take.
+/// Takes a mutex the entry code did not take. The long way is a function of its own, so that the short one saves no
+/// registers.
 ///
 /// # Safety
 /// The caller's mutex; called as `pthread_mutex_lock`.
 pub unsafe extern "C" fn locks(mutex: *mut c_void) -> c_int {
+    let frame = frame!();
     // SAFETY: the caller's mutex.
     unsafe {
-        let frame = frame!();
         if journal::lock(mutex as u64, &frame) {
             return 0;
         }
+        takes(mutex, frame.pc, frame.frame, frame.stack)
+    }
+}
+
+#[inline(never)]
+unsafe fn takes(mutex: *mut c_void, pc: u64, frame: u64, stack: u64) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe {
         let Some(t) = token::me() else {
             return real!(pthread_mutex_lock: fn(*mut c_void) -> c_int)(mutex);
         };
-        t.frame = frame;
+        t.frame = Frame { pc, frame, stack };
         point(coming(t, mutex as u64));
         let before = journal::Before::now();
         let status = lock(t, mutex as u64, NEVER, 1);
@@ -199,7 +208,7 @@ pub unsafe extern "C" fn locks(mutex: *mut c_void) -> c_int {
     }
 }
 
-/// Gives a mutex back that the entry code did not.
+/// Gives a mutex back that the entry code did not; as [`locks`].
 ///
 /// # Safety
 /// The caller's mutex; called as `pthread_mutex_unlock`.
@@ -209,10 +218,18 @@ pub unsafe extern "C" fn unlocks(mutex: *mut c_void) -> c_int {
         if journal::unlock(mutex as u64) {
             return 0;
         }
+        gives(mutex, frame!())
+    }
+}
+
+#[inline(never)]
+unsafe fn gives(mutex: *mut c_void, frame: Frame) -> c_int {
+    // SAFETY: the caller's mutex.
+    unsafe {
         let Some(t) = token::me() else {
             return real!(pthread_mutex_unlock: fn(*mut c_void) -> c_int)(mutex);
         };
-        t.frame = frame!();
+        t.frame = frame;
         point(Operation::Release(ObjectKind::Mutex, observe::object(mutex as u64)));
         let result = unlock(t, mutex as u64, false);
         point(Operation::Continue);
