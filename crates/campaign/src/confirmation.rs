@@ -169,7 +169,8 @@ fn taken_in_parallel<T: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..jobs.max(1) {
-            scope.spawn(work);
+            // Where the machine gives no more threads, there are fewer at work.
+            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
     });

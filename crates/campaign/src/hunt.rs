@@ -27,6 +27,7 @@ use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
 use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -101,6 +102,9 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         return Err(HuntError::Interrupted);
     }
     let (endless, all) = baseline.endless();
+    if endless > 0 && deadline.is_some_and(|d| Instant::now() >= d) {
+        return Err(HuntError::Spent);
+    }
     if endless == all {
         return Err(HuntError::Endless(stage.limit()));
     }
@@ -172,8 +176,8 @@ impl Work<'_> {
         let mut bad: Vec<BadRun> = Vec::new();
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
-            self.confirm_cycles(&cycles, &mut rings);
-            self.confirm(&candidates, &mut cases, &order);
+            self.confirm_cycles(&cycles, &mut rings, &phase);
+            self.confirm(&candidates, &mut cases, &order, &phase);
             bad.append(&mut self.explore(&cases));
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
@@ -275,7 +279,7 @@ impl Work<'_> {
     }
 
     /// Phase 2 for cycles of waiting; with a budget, for at most a third of what is left of it.
-    fn confirm_cycles(&mut self, cycles: &[WaitingCycle], cases: &mut [CycleCase]) {
+    fn confirm_cycles(&mut self, cycles: &[WaitingCycle], cases: &mut [CycleCase], phase: &PhaseOne) {
         let judge = Judge {
             stage: self.stage,
             baseline: self.baseline,
@@ -299,7 +303,7 @@ impl Work<'_> {
                 self.store
                     .save_tried(&cycle.fingerprint, program, input, &tried(case))?;
             }
-            Ok(())
+            self.save_shown(self.shown_cycles(cycles, cases, phase))
         });
         let trouble = result
             .err()
@@ -309,7 +313,7 @@ impl Work<'_> {
     }
 
     /// Phase 2.
-    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case], order: &cause::Order) {
+    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case], order: &cause::Order, phase: &PhaseOne) {
         let judge = Judge {
             stage: self.stage,
             baseline: self.baseline,
@@ -319,7 +323,11 @@ impl Work<'_> {
         let stage = self.stage;
         let stop = || stage.stopped();
         let mut unsaved = None;
-        let mut keep = |cases: &[Case]| unsaved = self.save_tried(candidates, cases).err().map(|e| e.to_string());
+        let mut saved = HashSet::new();
+        let mut keep = |cases: &[Case]| {
+            let shown = self.newly_shown(candidates, cases, phase, &mut saved);
+            unsaved = self.save_round(candidates, cases, shown).err().map(|e| e.to_string());
+        };
         let result = confirmation::settle(judge, cases, order, jobs, &stop, &self.progress, &mut keep);
         let trouble = result.err().map(|e| e.to_string()).or(unsaved);
         self.trouble = self.trouble.take().or(trouble);

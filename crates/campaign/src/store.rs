@@ -55,6 +55,9 @@ pub enum StoreError {
     /// There is none.
     #[error("there is no store at {0}; run `deadheat hunt -- PROGRAM` first, or name it: --store DIR")]
     Missing(PathBuf),
+    /// No hunt in it came to an end, or to a finding.
+    #[error("the store at {0} holds nothing yet: the hunt was ended before it found anything; run it again")]
+    Empty(PathBuf),
     /// It has nothing of that program.
     #[error("the store at {0} knows nothing of {1}; `deadheat report` without --program lists what it knows")]
     NoProgram(PathBuf, PathBuf),

@@ -16,6 +16,8 @@ use std::process::{Child, Command, Stdio};
 
 /// Most directories that are overlaid.
 pub const MOST_OVERLAYS: usize = 24;
+/// Most bytes that a run may write to files.
+const MOST_WRITTEN: u64 = 4 << 30;
 /// File descriptors from here on are used in the child for the directories below the overlays.
 const LOWER_FD: i32 = 200;
 const TMPFS_FD: i32 = LOWER_FD - 1;
@@ -68,6 +70,8 @@ struct Private {
     gid_map: CString,
     run: CString,
     tmpfs: CString,
+    /// Options of the file system that takes what a run writes.
+    room: CString,
     overlays: Vec<Overlay>,
     rebind: bool,
 }
@@ -141,6 +145,7 @@ impl Private {
             gid_map: text(OsStr::new(&format!("{gid} {gid} 1")))?,
             run: text(run.as_os_str())?,
             tmpfs: text(run.join("fs").as_os_str())?,
+            room: text(OsStr::new(&format!("mode=0755,size={}m", room() >> 20)))?,
             overlays: overlays.collect::<io::Result<_>>()?,
             rebind: directories.iter().any(|d| run.starts_with(d)),
         })
@@ -165,7 +170,7 @@ impl Private {
         for (n, overlay) in self.overlays.iter().enumerate() {
             open_as(&overlay.directory, LOWER_FD + n as i32)?;
         }
-        mount(c"tmpfs", &self.tmpfs, c"tmpfs", 0, c"mode=0755,size=4g")?;
+        mount(c"tmpfs", &self.tmpfs, c"tmpfs", 0, &self.room)?;
         open_as(&self.tmpfs, TMPFS_FD)?;
         for (n, overlay) in self.overlays.iter().enumerate() {
             overlay.mount(LOWER_FD + n as i32)?;
@@ -191,6 +196,15 @@ impl Overlay {
         }
         mount(c"overlay", &self.directory, c"overlay", 0, &self.options)
     }
+}
+
+/// Bytes that a run may write to files: a quarter of the machine's memory, in which they lie, and no more than
+/// [`MOST_WRITTEN`]. The same for every run.
+fn room() -> u64 {
+    let table = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let total = table.lines().find_map(|line| line.strip_prefix("MemTotal:"));
+    let kib = total.and_then(|t| t.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kib.map_or(MOST_WRITTEN, |kib| (kib << 8).clamp(64 << 20, MOST_WRITTEN))
 }
 
 fn succeeded(result: i32) -> io::Result<()> {
@@ -427,6 +441,17 @@ impl Entry {
         };
         Ok(())
     }
+}
+
+/// Lets a command end when the tool is killed.
+pub(crate) fn end_with_the_tool(command: &mut Command) {
+    // SAFETY: a system call on plain values.
+    unsafe {
+        command.pre_exec(|| {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            Ok(())
+        })
+    };
 }
 
 /// Whether these namespaces and overlays work here; `run` is an existing directory for mount points.

@@ -4,6 +4,7 @@
 //! of a stage is one under `fifo`, and what it wrote is what the others are held against. An oracle that an ordinary
 //! run does not satisfy harms nowhere, as with every other harm. Cost: one shell a run for a check.
 
+use crate::launch;
 use crate::output::Output;
 use crate::stage::End;
 use std::ffi::OsString;
@@ -91,7 +92,8 @@ pub(crate) struct Checked<'a> {
 /// stopped because `stop` said so.
 pub(crate) fn check(command: &str, run: &Checked<'_>, stop: &dyn Fn() -> bool) -> io::Result<Option<Option<String>>> {
     let said = File::create(run.said)?;
-    let mut child = Command::new("/bin/sh")
+    let mut command_line = Command::new("/bin/sh");
+    command_line
         .args(["-c", command])
         .env_clear()
         .envs(run.environment.iter().map(|(k, v)| (k, v)))
@@ -100,8 +102,9 @@ pub(crate) fn check(command: &str, run: &Checked<'_>, stop: &dyn Fn() -> bool) -
         .stdin(File::open(run.output)?)
         .stdout(Stdio::from(said.try_clone()?))
         .stderr(Stdio::from(said))
-        .process_group(0)
-        .spawn()?;
+        .process_group(0);
+    launch::end_with_the_tool(&mut command_line);
+    let mut child = command_line.spawn()?;
     let group = rustix::process::Pid::from_child(&child);
     let status = loop {
         if let Some(status) = child.try_wait()? {

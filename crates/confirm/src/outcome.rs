@@ -220,6 +220,10 @@ pub fn signal_name(signal: i32) -> String {
         libc::SIGALRM => "SIGALRM",
         libc::SIGTERM => "SIGTERM",
         libc::SIGSYS => "SIGSYS",
+        libc::SIGXFSZ => "SIGXFSZ, the limit on file sizes",
+        libc::SIGXCPU => "SIGXCPU, the limit on processor time",
+        libc::SIGVTALRM => "SIGVTALRM",
+        libc::SIGPROF => "SIGPROF",
         n => return format!("signal {n}"),
     };
     name.into()

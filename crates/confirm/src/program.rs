@@ -44,6 +44,9 @@ impl Chosen {
 /// Why a program cannot be hunted in.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
+    /// The name is empty.
+    #[error("the name of the program is empty")]
+    Nameless,
     /// There is no such file.
     #[error("there is no program `{0}`{1}")]
     Missing(String, String),
@@ -122,6 +125,9 @@ impl Program {
 }
 
 fn locate(name: &OsStr, directory: &Path) -> Result<PathBuf, ProgramError> {
+    if name.is_empty() {
+        return Err(ProgramError::Nameless);
+    }
     let shown = || name.to_string_lossy().into_owned();
     if name.as_encoded_bytes().contains(&b'/') {
         let path = directory.join(name);

@@ -91,7 +91,7 @@ pub enum StageError {
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The program could not be started.
-    #[error("the program cannot be started: {0}")]
+    #[error("the program cannot be started: {0}{hint}", hint = way_out(.0))]
     Start(io::Error),
     /// `--setup` failed.
     #[error("the setup command failed: `{0}`")]
@@ -106,7 +106,7 @@ pub enum RunError {
     #[error("the program was not ready for its client ({0}); say what to wait for: --ready PORT, FILE or LINE")]
     NotReady(String),
     /// Files for the run could not be made.
-    #[error("no room for a run's files: {0}")]
+    #[error("no room for a run's files: {0}{hint}", hint = way_out(.0))]
     Files(io::Error),
     /// The runtime never took control.
     #[error(
@@ -116,6 +116,18 @@ pub enum RunError {
     /// The runtime refused.
     #[error("deadheat's runtime could not control the program: {0}")]
     Refused(String),
+}
+
+/// What to do about a limit that an error comes from.
+fn way_out(error: &io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n), or use fewer jobs: -j 1",
+        Some(libc::ENFILE) => "; the machine has too many files open",
+        Some(libc::EAGAIN) => "; raise the limit on processes (ulimit -u), or use fewer jobs: -j 1",
+        Some(libc::ENOMEM) => "; there is too little memory",
+        Some(libc::ENOSPC | libc::EDQUOT) => "; make some room, or name another place: TMPDIR=DIRECTORY",
+        _ => "",
+    }
 }
 
 /// One run that took place.
@@ -392,7 +404,7 @@ impl Stage {
         if self.scratch.full() {
             // What it could not write may have changed how it ended.
             return Err(RunError::Files(io::Error::other(format!(
-                "{} is full",
+                "{} is full; make some room, or name another place: TMPDIR=DIRECTORY",
                 self.scratch.place().display()
             ))));
         }

@@ -96,3 +96,29 @@ fn a_program_of_another_version_is_refused_with_the_way_out() {
         "{told}"
     );
 }
+
+/// Loads one library, then another in its place.
+const RELOADER: &str = "#include <dlfcn.h>\n#include <pthread.h>\nstatic void (*step)(void);\n\
+    static void *f(void *a) { step(); return a; }\n\
+    static int use(const char *file) {\n void *h = dlopen(file, RTLD_NOW); if (!h) return 1;\n\
+    step = (void (*)(void))dlsym(h, \"step\");\n\
+    pthread_t t; pthread_create(&t, 0, f, 0); step(); pthread_join(t, 0); return dlclose(h); }\n\
+    int main(void) { return use(\"./libone.so\") || use(\"./libtwo.so\"); }\n";
+
+#[test]
+fn what_was_unloaded_gives_no_names_to_what_comes_after() {
+    let place = Place::new("reload");
+    let library = |name: &str, source: &str| {
+        let (file, out) = (format!("{name}.c"), format!("{name}.so"));
+        place.build_with("cc", &file, source, &["-O1", "-shared", "-fPIC", "-o", &out]);
+    };
+    library("libone", "int early;\nvoid step(void) { early++; }\n");
+    library("libtwo", "int late;\nvoid step(void) {\n late--; }\n");
+    place.build("reloader", RELOADER);
+    let (status, told) = place.run(&["hunt", "--runs", "3", "--", "./reloader"]);
+    assert_eq!(status, 1, "{told}");
+    for (object, line) in [("global `early`", "libone.c:2"), ("global `late`", "libtwo.c:3")] {
+        let of_it = told.lines().find(|l| l.contains("  F") && l.contains(object));
+        assert!(of_it.is_some_and(|l| l.matches(line).count() == 2), "{told}");
+    }
+}

@@ -30,6 +30,8 @@ pub struct Case {
     pub flags: Vec<String>,
     /// C files beside it that are linked in.
     pub with: Vec<PathBuf>,
+    /// Shared libraries that are built from the case itself.
+    pub libraries: Vec<String>,
     /// What must be reported beside the marked pairs.
     pub expect: Vec<Expect>,
     /// Stages that apply.
@@ -137,6 +139,7 @@ impl Case {
             oracle: Vec::new(),
             flags: Vec::new(),
             with: Vec::new(),
+            libraries: Vec::new(),
             expect: Vec::new(),
             stages: vec![Stage::Hunt],
             levels: Level::ALL.to_vec(),
@@ -177,6 +180,7 @@ impl Case {
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
             "flags" => self.flags = words().map(String::from).collect(),
             "with" => self.with = words().map(|name| self.path.with_file_name(name)).collect(),
+            "libraries" => self.libraries = words().map(String::from).collect(),
             "expect" => self.expect = words().map(expect).collect::<Result<_, _>>()?,
             "stages" => self.stages = words().map(str::parse).collect::<Result<_, _>>()?,
             "levels" => {

@@ -98,7 +98,19 @@ fn build(job: &Job<'_>, tool: &Path, scratch: &Path) -> Result<PathBuf, String> 
         }
     } else {
         let cxx = job.case.path.extension().is_some_and(|e| e == "cpp");
-        compiler.args([if cxx { "c++" } else { "cc" }, "-g", job.level.flag(), "-pthread"]);
+        let language = if cxx { "c++" } else { "cc" };
+        compiler.args([language, "-g", job.level.flag(), "-pthread"]);
+        for name in &job.case.libraries {
+            let mut library = Command::new(tool);
+            library.args([language, "-g", job.level.flag(), "-pthread", "-shared", "-fPIC"]);
+            library.arg(format!("-DLIBRARY_{name}")).arg(&job.case.path);
+            library.arg("-o").arg(scratch.join(format!("lib{name}.so")));
+            built(&mut library)?;
+        }
+        if !job.case.libraries.is_empty() {
+            compiler.arg("-L").arg(scratch);
+            compiler.arg(format!("-Wl,-rpath,{}", scratch.display()));
+        }
     }
     compiler
         .args(&job.case.flags)

@@ -91,6 +91,9 @@ pub enum HuntError {
         "the program did not end within {0:.0?} in its ordinary run; give it arguments with which it ends, or a longer limit: --timeout DURATION"
     )]
     Endless(Duration),
+    /// The budget ended before the ordinary runs did.
+    #[error("the budget was used up in the program's ordinary runs; give more: --budget DURATION")]
+    Spent,
     /// A label that cannot be tried.
     #[error("{0}")]
     Label(String),

@@ -27,7 +27,7 @@ pub(super) struct Judged {
 }
 
 /// A finding and the execution that shows it.
-type Found = (Finding, Option<Execution>);
+pub(super) type Found = (Finding, Option<Execution>);
 
 impl Work<'_> {
     pub(super) fn report(mut self, judged: Judged, phase: &PhaseOne) -> Hunt {
@@ -87,7 +87,7 @@ impl Work<'_> {
         }
     }
 
-    fn execution(&self, shown: &Shown) -> Execution {
+    pub(super) fn execution(&self, shown: &Shown) -> Execution {
         Execution {
             program: self.input.program,
             input: self.input.hash(),
@@ -98,8 +98,12 @@ impl Work<'_> {
         }
     }
 
+    pub(super) fn token(&self, e: &Execution) -> String {
+        Token::new(self.input.program, self.input.hash(), &e.plan, e.schedule_hash).encode()
+    }
+
     /// The finding of a cycle of waiting: the deadlock it ended in, or the suspicion.
-    fn cycle(&self, names: &mut Names<'_>, cycle: &WaitingCycle, case: &CycleCase) -> Found {
+    pub(super) fn cycle(&self, names: &mut Names<'_>, cycle: &WaitingCycle, case: &CycleCase) -> Found {
         let Some(shown) = &case.shown else {
             return (cycle.suspected(names, case), None);
         };
@@ -131,10 +135,7 @@ impl Work<'_> {
         for (finding, execution) in found.iter_mut() {
             number += 1;
             finding.id = format!("F{number}");
-            let token = execution
-                .as_ref()
-                .map(|e| Token::new(program, input, &e.plan, e.schedule_hash));
-            finding.replay = token.map(|t| t.encode());
+            finding.replay = execution.as_ref().map(|e| self.token(e));
         }
         self.store.together(|| {
             self.store.save_input(self.input)?;

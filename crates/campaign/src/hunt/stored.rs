@@ -1,5 +1,6 @@
 //! What earlier hunts left in the store: suspicions to confirm, and how far each was tried.
 
+use super::results::Found;
 use super::{HuntError, Work};
 use crate::candidate::Candidate;
 use crate::describe::{Names, unordered_proves};
@@ -10,6 +11,8 @@ use crate::waiting_cycle::WaitingCycle;
 use deadheat_confirm::Case;
 use deadheat_confirm::candidate::Settled;
 use deadheat_confirm::deadlock::CycleCase;
+use deadheat_model::Verdict;
+use std::collections::HashSet;
 
 /// Whether every label names a suspicion of this program and input.
 pub(super) fn known(store: &Store, input: &Input, labels: &[String]) -> Result<(), HuntError> {
@@ -69,6 +72,12 @@ impl Work<'_> {
         (wanted, cycles)
     }
 
+    /// Whether the store has the finding of a candidate that was shown: a hunt that was killed may have left it out.
+    fn stored_as_real(&self, fingerprint: &str) -> bool {
+        let known = self.store.finding(fingerprint, self.input.program, self.input.hash());
+        known.ok().flatten().is_some_and(|f| f.verdict > Verdict::Suspected)
+    }
+
     /// The case of a cycle, going on from what the store knows of it.
     pub(super) fn cycle_case(&self, cycle: &WaitingCycle) -> CycleCase {
         let mut case = CycleCase::new(cycle.places.clone());
@@ -80,6 +89,9 @@ impl Work<'_> {
             .flatten()
             .filter(|t| t.tries > 0 && self.options.oracle.is_empty())
         {
+            if t.settled && t.hits > 0 && !self.stored_as_real(&cycle.fingerprint) {
+                return case;
+            }
             (case.tries, case.hits) = (t.tries, t.hits);
             if t.settled && t.allowed >= self.rules.tries {
                 case.settled = Some(Settled::Tried);
@@ -104,6 +116,9 @@ impl Work<'_> {
             .flatten();
         // What was settled may be so without the oracle.
         if let Some(t) = known.filter(|t| t.tries > 0 && self.options.oracle.is_empty()) {
+            if t.settled && t.hits > 0 && !self.stored_as_real(&print) {
+                return case;
+            }
             (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
             case.reached = t.hits > 0;
             if t.settled && t.allowed >= self.rules.tries {
@@ -113,8 +128,13 @@ impl Work<'_> {
         case
     }
 
-    /// Keeps how far each candidate was tried.
-    pub(super) fn save_tried(&self, candidates: &[Candidate], cases: &[Case]) -> Result<(), StoreError> {
+    /// Keeps how far each candidate was tried, and what was shown meanwhile: whoever ends this process, it is not lost.
+    pub(super) fn save_round(
+        &self,
+        candidates: &[Candidate],
+        cases: &[Case],
+        shown: Vec<Found>,
+    ) -> Result<(), StoreError> {
         self.store.together(|| {
             for (candidate, case) in candidates.iter().zip(cases) {
                 let tried = Tried {
@@ -127,7 +147,48 @@ impl Work<'_> {
                 self.store
                     .save_tried(&candidate.fingerprint(), self.input.program, self.input.hash(), &tried)?;
             }
-            Ok(())
+            self.save_shown(shown)
         })
+    }
+
+    /// Keeps findings as they are now; within a transaction.
+    pub(super) fn save_shown(&self, shown: Vec<Found>) -> Result<(), StoreError> {
+        if !shown.is_empty() {
+            self.store.save_input(self.input)?;
+        }
+        for (mut finding, execution) in shown {
+            finding.replay = execution.as_ref().map(|e| self.token(e));
+            finding.id = self.store.label(&finding.fingerprint)?;
+            self.store
+                .save(&finding, self.input.program, self.input.hash(), execution.as_ref())?;
+        }
+        Ok(())
+    }
+
+    /// Findings of the candidates that are shown and not in `saved`, to which they are added.
+    pub(super) fn newly_shown(
+        &self,
+        candidates: &[Candidate],
+        cases: &[Case],
+        phase: &PhaseOne,
+        saved: &mut HashSet<usize>,
+    ) -> Vec<Found> {
+        let mut names = Names::new(&phase.sites);
+        let mut found = Vec::new();
+        for (n, (candidate, case)) in candidates.iter().zip(cases).enumerate() {
+            if let Some(shown) = &case.shown
+                && saved.insert(n)
+            {
+                found.push((names.race(candidate, case), Some(self.execution(shown))));
+            }
+        }
+        found
+    }
+
+    /// Findings of the cycles of waiting that happened.
+    pub(super) fn shown_cycles(&self, cycles: &[WaitingCycle], cases: &[CycleCase], phase: &PhaseOne) -> Vec<Found> {
+        let mut names = Names::new(&phase.sites);
+        let all = cycles.iter().zip(cases).filter(|(_, case)| case.shown.is_some());
+        all.map(|(cycle, case)| self.cycle(&mut names, cycle, case)).collect()
     }
 }

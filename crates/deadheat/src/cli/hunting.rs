@@ -169,6 +169,11 @@ pub fn prepare(
             "a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N".into(),
         ));
     }
+    if runs.timeout.is_some_and(|t| t.is_zero()) {
+        return Err(Refusal::Usage(
+            "with a limit of 0 no run ends; give some, for example --timeout 10s".into(),
+        ));
+    }
     let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
     let Some((name, arguments)) = program.split_first() else {
         return Err(Refusal::Usage("name the program to run".into()));

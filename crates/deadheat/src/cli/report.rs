@@ -34,7 +34,7 @@ fn stored(arguments: &Arguments) -> Result<Vec<(String, Report)>, StoreError> {
     if latest.is_empty() {
         return Err(match &arguments.program {
             Some(program) => StoreError::NoProgram(arguments.store.clone(), program.clone()),
-            None => StoreError::Missing(arguments.store.clone()),
+            None => StoreError::Empty(arguments.store.clone()),
         });
     }
     let others = match arguments.output.format {

@@ -2,11 +2,14 @@
 //! there) keeps the token at mere scheduling points, and other threads wait for it in the model.
 
 use super::interpose;
+use crate::held::Held;
 use crate::real::real;
+use crate::sys::sys;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, wait};
 use crate::wait::Wait;
 use crate::{images, observe, report, site, start, unordered, unwind};
+use alloc::format;
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::ops::Range;
@@ -15,6 +18,11 @@ use deadheat_model::{LockMode, ObjectKind, Operation};
 use deadheat_wire::record::{Notice, Record};
 use libc::{c_char, c_int};
 
+/// Unloaded libraries whose addresses are kept free.
+const MOST_KEPT_FREE: u32 = 1024;
+
+/// Unloaded libraries so far.
+static KEPT_FREE: Held<u32> = Held::new(0);
 static BUSY: AtomicI32 = AtomicI32::new(0);
 static OWNER: AtomicU32 = AtomicU32::new(u32::MAX);
 
@@ -72,7 +80,30 @@ fn unloaded(before: Vec<Range<u64>>) {
     unwind::modules_changed();
     for range in gone {
         observe::unmapped(range.start, range.end - range.start);
+        keep_free(range);
     }
+}
+
+/// Lets no other library be loaded where one was: an address stands for one place in the whole run, so that what is told
+/// of it has the right name. It costs address space, of which there is enough, and a mapping each.
+fn keep_free(range: Range<u64>) {
+    const PAGE: u64 = 4096;
+    let kept = KEPT_FREE.get();
+    *kept += 1;
+    if *kept > MOST_KEPT_FREE {
+        if *kept == MOST_KEPT_FREE + 1 {
+            let text = format!(
+                "more than {MOST_KEPT_FREE} libraries were unloaded: where others are loaded in their place, names may be those of the former"
+            );
+            report::write(&Record::Notice(Notice::Text(text)));
+        }
+        return;
+    }
+    let start = range.start / PAGE * PAGE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED_NOREPLACE;
+    let len = range.end.next_multiple_of(PAGE) - start;
+    // SAFETY: nothing is mapped there: else the call fails, and changes nothing.
+    unsafe { sys!(libc::SYS_mmap, start, len, libc::PROT_NONE, flags, -1i32, 0usize) };
 }
 
 interpose! {

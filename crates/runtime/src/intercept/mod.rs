@@ -21,6 +21,7 @@ pub mod cancel;
 mod children;
 mod clocks;
 mod cxx_library;
+mod daemon;
 mod exec;
 mod exits;
 mod file_locks;

@@ -157,6 +157,12 @@ pub unsafe fn create(
         if child.detached {
             libc::pthread_attr_setdetachstate(attributes, libc::PTHREAD_CREATE_DETACHED);
         }
+        if result == libc::EAGAIN && room_for(size) {
+            crate::start::refuse(&alloc::format!(
+                "the system gave no thread number {} (limits on processes: ulimit -u, pids.max): such a run depends on what else runs; raise the limit, or use fewer jobs: -j 1",
+                child.id.0
+            ));
+        }
         if result != 0 {
             crate::ending::give_back_stack(child);
             scheduler().threads.remove_last();
@@ -219,6 +225,20 @@ unsafe fn finish_join(t: &mut Thread, child: &mut Thread, result: *mut *mut c_vo
     scheduler().threads.forget(child);
     // SAFETY: the caller's thread and result.
     unsafe { real!(pthread_join: fn(pthread_t, *mut *mut c_void) -> c_int)(pthread, result) }
+}
+
+/// Whether there is address space for a stack of this size: else that is why the thread was not made, in every run.
+fn room_for(size: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a mapping of ours, gone at once.
+    unsafe {
+        let at = sys!(libc::SYS_mmap, 0usize, size, libc::PROT_NONE, flags, -1i32, 0usize);
+        let got = !(-4095..0).contains(&at);
+        if got {
+            sys!(libc::SYS_munmap, at, size);
+        }
+        got
+    }
 }
 
 interpose! {

@@ -12,6 +12,7 @@
 pub mod cargo;
 pub mod command_line;
 pub mod link;
+mod pruning;
 pub mod standard_library;
 pub mod toolchain;
 

@@ -16,12 +16,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::SystemTime;
 
 use object::read::archive::ArchiveFile;
 use object::{Object, ObjectSection};
 use rustix::fs::{FlockOperation, flock};
 
 use super::link::is_toolchain_library;
+use super::pruning;
 use super::toolchain::Toolchain;
 use crate::driver::DriverError;
 use crate::driver::installation::{self, Parts};
@@ -113,7 +115,7 @@ impl Library {
     /// Makes the objects and puts them in place in one step.
     fn make(&self, place: &Path, parts: &Parts) -> Result<(), DriverError> {
         let parent = place.parent().unwrap_or(Path::new("/"));
-        let near = tempfile::Builder::new().prefix(".making-").tempdir_in(parent);
+        let near = tempfile::Builder::new().prefix(pruning::MAKING).tempdir_in(parent);
         let near = near.map_err(|e| unusable(parent, &e))?;
         let data = fs::read(&self.path).map_err(|e| unusable(&self.path, &e))?;
         let members = members(&data).ok_or_else(|| unusable(&self.path, &"not an archive of objects"))?;
@@ -128,7 +130,9 @@ impl Library {
             }
         }
         let made = near.keep();
-        fs::rename(&made, place).map_err(|e| unusable(place, &e))
+        fs::rename(&made, place).map_err(|e| unusable(place, &e))?;
+        pruning::prune(parent.parent().unwrap_or(parent), SystemTime::now());
+        Ok(())
     }
 }
 
@@ -228,6 +232,7 @@ fn cache() -> Result<PathBuf, DriverError> {
         .ok_or_else(|| DriverError::Refused("no directory for a cache: set DEADHEAT_CACHE".to_owned()))?;
     let directory = base.join("rust").join(installation::pass_stamp());
     fs::create_dir_all(&directory).map_err(|e| unusable(&directory, &e))?;
+    pruning::note_use(&directory);
     Ok(directory)
 }
 
