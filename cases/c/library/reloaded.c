@@ -12,10 +12,9 @@ void step(void)
     early++; // RACE!(a)
 }
 #elif defined LIBRARY_second
-int late, filler;
+int late;
 void step(void)
 {
-    filler = 0; // RACE!(c)
     late--; // RACE!(b)
 }
 #else

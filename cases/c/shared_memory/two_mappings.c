@@ -1,4 +1,4 @@
-//@ expect: none
+//@ expect: real
 // The same memory at two addresses: an access is known by its address, so that a race through two mappings is missed.
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: real
+//@ levels: O1 the question is the library's, not the level's
 // notify_all_at_thread_exit: the lock is given back when the thread's own destructors have run, so that what they wrote
 // is ordered; what the thread wrote to elsewhere without the lock is not read under it.
 #include <condition_variable>

@@ -7,6 +7,8 @@ use deadheat_wire::record::{
     CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record,
     Started, Step, ThreadCreated, Unordered,
 };
+use std::collections::hash_map::Entry;
+use std::collections::{HashMap, HashSet};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -61,6 +63,14 @@ pub struct Records {
     pub damage: Option<Damage>,
 }
 
+/// What was added already, of that of which there may be very much: a run may have a hundred thousand meetings.
+#[derive(Default)]
+struct Seen {
+    threads: HashSet<ThreadId>,
+    /// By number and step: where it is.
+    meetings: HashMap<(u32, u64), usize>,
+}
+
 impl Records {
     /// Reads a record file, of whose (sparse) size only the committed part is looked at.
     pub fn read(file: &File) -> std::io::Result<Records> {
@@ -79,7 +89,8 @@ impl Records {
             steps: number(&bytes, STEPS_AT),
             ..Records::default()
         };
-        records.into_iter().for_each(|r| sorted.add(r));
+        let mut seen = Seen::default();
+        records.into_iter().for_each(|r| sorted.add(r, &mut seen));
         // Each is written when both its accesses are made, which is not the order of the meetings.
         sorted.meetings.sort_by_key(|m| m.number);
         sorted.forget_false_locks();
@@ -92,7 +103,7 @@ impl Records {
     }
 
     /// Adds one record. Of several processes, the first that started is the program's own.
-    pub fn add(&mut self, record: Record) {
+    fn add(&mut self, record: Record, seen: &mut Seen) {
         match record {
             Record::Started(s) => {
                 self.processes += 1;
@@ -108,7 +119,7 @@ impl Records {
                 }
             }
             Record::Thread(t) => {
-                if !self.threads.iter().any(|have| have.thread == t.thread) {
+                if seen.threads.insert(t.thread) {
                     self.threads.push(t);
                 }
             }
@@ -122,7 +133,7 @@ impl Records {
             Record::Pair(p) => self.pairs.push(p),
             Record::Steps(steps) => self.steps_taken.extend(steps),
             Record::Cycle(links) => self.cycles.push(links),
-            Record::Meeting(m) => self.add_meeting(m),
+            Record::Meeting(m) => self.add_meeting(m, seen),
             Record::Unordered(u) => self.unordered.push(u),
             Record::Deadlock(d) => self.deadlock = Some(d),
             Record::Hang(h) => self.hang = Some(h),
@@ -162,15 +173,17 @@ impl Records {
     }
 
     /// A meeting may be written twice: when it happens, and again with the memory after it.
-    fn add_meeting(&mut self, meeting: Meeting) {
-        match self
-            .meetings
-            .iter_mut()
-            .find(|m| m.number == meeting.number && m.step == meeting.step)
-        {
-            Some(known) if known.after.is_empty() => *known = meeting,
-            Some(_) => {}
-            None => self.meetings.push(meeting),
+    fn add_meeting(&mut self, meeting: Meeting, seen: &mut Seen) {
+        let next = self.meetings.len();
+        match seen.meetings.entry((meeting.number, meeting.step)) {
+            Entry::Vacant(place) => {
+                place.insert(next);
+                self.meetings.push(meeting);
+            }
+            Entry::Occupied(place) => match self.meetings.get_mut(*place.get()) {
+                Some(known) if known.after.is_empty() => *known = meeting,
+                _ => {}
+            },
         }
     }
 
