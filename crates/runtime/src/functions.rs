@@ -326,9 +326,9 @@ pub fn at_site(site: &Site, thread: ThreadId, frame: &CodeFrame) {
         switched(thread);
     }
     let running = RUNNING.get();
+    let row = (&raw const *site).cast_mut().cast::<FunctionSite>();
     // SAFETY: sites of these kinds are switched on by `site::functions` alone, as the first field of a leaked
     // `FunctionSite`; nobody else refers to its last word.
-    let row = (&raw const *site).cast_mut().cast::<FunctionSite>();
     let function = unsafe { (*row).function };
     if site.kind == SiteKind::Entry {
         while last(running).stack <= frame.stack {
