@@ -54,6 +54,7 @@
 
 extern crate alloc;
 
+mod access_records;
 mod atomic_edges;
 mod atomics;
 mod context;

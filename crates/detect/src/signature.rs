@@ -38,6 +38,12 @@ impl Flags {
         self.granules.contains(&granule)
     }
 
+    /// Whether the granule is one of those that a signature may flag after its first.
+    #[inline]
+    pub fn samples(granule: u64) -> bool {
+        (granule >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56 == 0
+    }
+
     /// Flags a granule if its signature has something left; tells whether it did. `alike` is the signature
     /// without the statement.
     pub fn flag(&mut self, granule: u64, alike: u64, signature: u64) -> bool {
@@ -49,7 +55,7 @@ impl Flags {
             let signature = signature & !1;
             let shared = self.used.len() >= SIGNATURES && !self.used.contains_key(&signature);
             let used = self.used.entry(if shared { 0 } else { signature }).or_default();
-            let sampled = (granule >> 3).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 56 == 0;
+            let sampled = Flags::samples(granule);
             let mut first = *used < (self.per_signature / 32).max(1);
             let spent = *used >= self.per_signature;
             if !spent && !first && !sampled {

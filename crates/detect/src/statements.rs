@@ -7,16 +7,20 @@
 //! counted. It is *precise* when some instance is unordered by the full clock too; its witnesses are then
 //! of such an instance.
 //!
-//! A repetition in the same context and full epoch adds nothing: whoever came between compared itself with
-//! the first, and cannot have learned of an epoch that is not over. A direct-mapped filter answers these.
+//! A repetition in the same epochs adds nothing: whoever came between compared itself with the first, and
+//! cannot have learned of an epoch that is not over.
+//!
+//! A granule's records are chained by thread. A chain whose latest epoch is ordered before the access is passed
+//! over: an access to new memory costs the records of unordered threads, not those of its own. Else the cost is
+//! linear in the records of the granule.
 //!
 //! Bounds: records beyond `limit` are compared with what is kept but not kept themselves, and so are pairs
 //! beyond `pair_limit`; both are counted.
 
+use crate::access_records::{Chain, NONE, Record, Records};
 use crate::happens_before::HappensBefore;
 use crate::lockset::Lockset;
-use crate::vector_clock::Epoch;
-use alloc::{vec, vec::Vec};
+use alloc::vec::Vec;
 use deadheat_model::ThreadId;
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -84,61 +88,20 @@ pub struct News {
     pub upgraded: bool,
 }
 
-/// What is compared, apart from the witness, which is seldom looked at.
-#[derive(Clone, Copy)]
-struct Record {
-    site: u64,
-    thread: ThreadId,
-    lockset: Lockset,
-    flags: AccessFlags,
-    mask: u8,
-    hybrid_epoch: Epoch,
-    full_epoch: Epoch,
-    /// The granule's next older record.
-    next: u32,
-}
-
-impl Record {
-    fn side<W>(&self, witness: W) -> Side<W> {
-        Side {
-            site: self.site,
-            flags: self.flags,
-            thread: self.thread,
-            lockset: self.lockset,
-            witness,
-        }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-struct Seen {
-    granule: u64,
-    site: u64,
-    context: u32,
-    full_epoch: Epoch,
-    kind: u32,
-    /// Changes when records are dropped.
-    round: u64,
-}
-
-type PairKey = [(u64, AccessFlags); 2];
-
-/// No record.
-const NONE: u32 = u32::MAX;
-/// Entries of the filter; a power of two.
-const FILTER: usize = 1024;
+/// Statements whose numbers are remembered without the table; a power of two.
+const RECENT: usize = 64;
 
 /// The state of run 2.
 pub struct Statements<W> {
-    heads: HashMap<u64, u32, FxBuildHasher>,
-    records: Vec<Record>,
-    /// Witness of each record.
-    witnesses: Vec<W>,
-    vacant: Vec<u32>,
+    granules: HashMap<u64, u32, FxBuildHasher>,
+    chains: Vec<Vec<Chain>>,
+    statements: Vec<(u64, AccessFlags)>,
+    statement_index: HashMap<(u64, u32), u32, FxBuildHasher>,
+    recent: [(u64, u32, u32); RECENT],
+    records: Records<W>,
     pairs: Vec<StatementPair<W>>,
-    pair_index: HashMap<PairKey, u32, FxBuildHasher>,
-    filter: Vec<Seen>,
-    round: u64,
+    /// By both statements, the lower number first.
+    pair_index: HashMap<(u32, u32), u32, FxBuildHasher>,
     news: Vec<News>,
     everything: bool,
     /// Records kept at once.
@@ -155,7 +118,8 @@ impl<W: Clone> Statements<W> {
     /// Watches these granules.
     pub fn new(granules: &[u64]) -> Statements<W> {
         Statements {
-            heads: granules.iter().map(|g| (g & !7, NONE)).collect(),
+            granules: granules.iter().map(|g| g & !7).zip(0..).collect(),
+            chains: granules.iter().map(|_| Vec::new()).collect(),
             everything: false,
             ..Self::everything()
         }
@@ -164,14 +128,14 @@ impl<W: Clone> Statements<W> {
     /// Watches all granules: what run 1 is measured by.
     pub fn everything() -> Statements<W> {
         Statements {
-            heads: HashMap::default(),
-            records: Vec::new(),
-            witnesses: Vec::new(),
-            vacant: Vec::new(),
+            granules: HashMap::default(),
+            chains: Vec::new(),
+            statements: Vec::new(),
+            statement_index: HashMap::default(),
+            recent: [(0, u32::MAX, 0); RECENT],
+            records: Records::new(),
             pairs: Vec::new(),
             pair_index: HashMap::default(),
-            filter: vec![Seen::default(); FILTER],
-            round: 1,
             news: Vec::new(),
             everything: true,
             limit: 2_000_000,
@@ -183,7 +147,7 @@ impl<W: Clone> Statements<W> {
 
     /// Whether the granule is watched.
     pub fn watches(&self, granule: u64) -> bool {
-        self.everything || self.heads.contains_key(&granule)
+        self.everything || self.granules.contains_key(&granule)
     }
 
     /// The pairs found so far.
@@ -208,34 +172,80 @@ impl<W: Clone> Statements<W> {
         witness: impl FnOnce() -> W,
     ) -> &[News] {
         self.news.clear();
-        let seen = Seen {
-            granule,
-            site,
-            context,
-            full_epoch: hb.full_epoch(thread),
-            kind: flags.bits() << 8 | mask as u32,
-            round: self.round,
-        };
-        let mixed = (granule ^ site.rotate_left(29) ^ (seen.kind as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        let slot = (mixed >> 40) as usize & (FILTER - 1);
-        if self.filter[slot] == seen || mask == 0 {
+        if mask == 0 {
             return &self.news;
         }
-        let Some(head) = self.heads.get(&granule).copied().or(self.everything.then_some(NONE)) else {
-            return &self.news;
+        let at = match self.granules.get(&granule) {
+            Some(at) => *at as usize,
+            None if self.everything => {
+                self.granules.insert(granule, self.chains.len() as u32);
+                self.chains.push(Vec::new());
+                self.chains.len() - 1
+            }
+            None => return &self.news,
         };
-        self.filter[slot] = seen;
-        hb.mark_used(context);
-        self.compare_and_keep(hb, thread, seen, head, flags, witness);
+        let statement = self.number(site, flags);
+        let c = hb.context_of(context);
+        let new = Record {
+            statement,
+            lockset: c.lockset,
+            hybrid_epoch: c.epoch,
+            full_epoch: hb.full_epoch(thread),
+            next: NONE,
+            mask,
+        };
+        // Taken out so that the records can be changed meanwhile.
+        let mut chains = core::mem::take(&mut self.chains[at]);
+        let own = chains.iter().position(|chain| chain.thread == thread);
+        let known = own.map_or(NONE, |own| self.records.find(&chains[own], &new));
+        let repeats = self
+            .records
+            .get(known)
+            .is_some_and(|r| r.hybrid_epoch == new.hybrid_epoch && r.full_epoch == new.full_epoch);
+        if !repeats {
+            hb.mark_used(context);
+            let mut witness = Some(witness);
+            let mut fresh = None;
+            for chain in &chains {
+                if chain.thread != thread && !hb.ordered(thread, chain.thread, chain.latest) {
+                    let now = Now {
+                        thread,
+                        granule,
+                        known,
+                        new,
+                    };
+                    self.compare(hb, chain, now, &mut fresh, &mut witness);
+                }
+            }
+            self.keep(&mut chains, own, known, thread, new, || {
+                fresh.or_else(|| witness.map(|w| w()))
+            });
+        }
+        self.chains[at] = chains;
         &self.news
+    }
+
+    /// The statement's number.
+    #[inline]
+    fn number(&mut self, site: u64, flags: AccessFlags) -> u32 {
+        let bits = flags.bits();
+        let recent = &mut self.recent[(site ^ site >> 6) as usize & (RECENT - 1) ^ bits as usize];
+        if (recent.0, recent.1) != (site, bits) {
+            let number = *self.statement_index.entry((site, bits)).or_insert_with(|| {
+                self.statements.push((site, flags));
+                self.statements.len() as u32 - 1
+            });
+            *recent = (site, bits, number);
+        }
+        recent.2
     }
 
     /// The bytes are another object's from now on.
     pub fn forgotten(&mut self, address: u64, len: u64) {
-        if self.kept() == 0 || len == 0 {
+        if self.records.len() == 0 || len == 0 {
             return;
         }
-        let (end, records) = (address.saturating_add(len), self.kept());
+        let end = address.saturating_add(len);
         let within = |granule: u64| {
             let low = address.max(granule);
             let high = end.min(granule.saturating_add(8));
@@ -243,81 +253,53 @@ impl<W: Clone> Statements<W> {
                 .next()
                 .map_or(0, |(_, mask)| mask)
         };
-        if len / 8 > self.heads.len() as u64 {
-            let mut hit: Vec<u64> = self.heads.keys().copied().filter(|g| within(*g) != 0).collect();
+        if len / 8 > self.granules.len() as u64 {
+            let mut hit: Vec<u64> = self.granules.keys().copied().filter(|g| within(*g) != 0).collect();
             hit.sort_unstable();
             hit.into_iter().for_each(|g| self.forget_bytes(g, within(g)));
         } else {
             crate::atomics::parts(address, len).for_each(|(granule, mask)| self.forget_bytes(granule, mask));
         }
-        if self.kept() < records || self.cut > 0 {
-            self.round += 1;
-        }
-    }
-
-    /// Records kept at present.
-    fn kept(&self) -> usize {
-        self.records.len() - self.vacant.len()
     }
 
     fn forget_bytes(&mut self, granule: u64, mask: u8) {
-        let Some(head) = self.heads.get_mut(&granule) else {
+        let Some(at) = self.granules.get(&granule) else {
             return;
         };
-        let (mut at, mut kept) = (*head, NONE);
-        while let Some(record) = self.records.get_mut(at as usize) {
-            let next = record.next;
-            if record.mask & mask != 0 {
-                self.vacant.push(at);
-            } else {
-                record.next = kept;
-                kept = at;
-            }
-            at = next;
-        }
-        *head = kept;
+        let records = &mut self.records;
+        self.chains[*at as usize].retain_mut(|chain| records.forget(chain, mask));
     }
 
-    fn compare_and_keep(
+    /// Compares an access with another thread's records.
+    fn compare<F: FnOnce() -> W>(
         &mut self,
         hb: &mut HappensBefore,
-        thread: ThreadId,
-        seen: Seen,
-        head: u32,
-        flags: AccessFlags,
-        witness: impl FnOnce() -> W,
+        chain: &Chain,
+        now: Now,
+        fresh: &mut Option<W>,
+        witness: &mut Option<F>,
     ) {
-        let c = hb.context_of(seen.context);
-        let mask = seen.kind as u8;
-        let same = |old: &Record| {
-            old.thread == thread
-                && old.site == seen.site
-                && old.lockset == c.lockset
-                && old.flags == flags
-                && old.mask == mask
-        };
-        let mut own = NONE;
-        let mut witness = Some(witness);
-        let mut fresh: Option<W> = None;
-        let mut at = head;
-        while let Some(&old) = self.records.get(at as usize) {
-            let (number, next) = (at, old.next);
-            at = next;
-            if same(&old) {
-                own = number;
+        let (thread, new) = (now.thread, now.new);
+        let (site, flags) = self.statements[new.statement as usize];
+        let mut at = chain.head;
+        while let Some(&old) = self.records.get(at) {
+            let number = at;
+            at = old.next;
+            if old.mask & new.mask == 0 {
                 continue;
             }
-            if old.thread == thread || old.mask & mask == 0 || !old.flags.conflicts(flags) {
-                continue;
-            }
-            if hb.ordered(thread, old.thread, old.hybrid_epoch) || !hb.locksets.disjoint(old.lockset, c.lockset) {
+            let (old_site, old_flags) = self.statements[old.statement as usize];
+            if !old_flags.conflicts(flags)
+                || hb.ordered(thread, chain.thread, old.hybrid_epoch)
+                || !hb.locksets.disjoint(old.lockset, new.lockset)
+            {
                 continue;
             }
             let precise = !flags.inexact
-                && !old.flags.inexact
+                && !old_flags.inexact
                 && hb.keeps_full()
-                && !hb.fully_ordered(thread, old.thread, old.full_epoch);
-            let pair = pair_key((old.site, old.flags), (seen.site, flags));
+                && !hb.fully_ordered(thread, chain.thread, old.full_epoch);
+            let pair = (old.statement.min(new.statement), old.statement.max(new.statement));
             let known = self.pair_index.get(&pair).copied();
             if let Some(known) = known.and_then(|k| self.pairs.get_mut(k as usize)) {
                 known.count += 1;
@@ -330,32 +312,28 @@ impl<W: Clone> Statements<W> {
             }
             if fresh.is_none() {
                 // The record's own witness if there is one; the caller's closure runs at most once.
-                let mut mine = if own == NONE { next } else { own };
-                while self.records.get(mine as usize).is_some_and(|record| !same(record)) {
-                    mine = self.records[mine as usize].next;
-                }
-                fresh = match self.witnesses.get(mine as usize) {
+                *fresh = match self.records.witness(now.known) {
                     Some(witness) => Some(witness.clone()),
                     None => witness.take().map(|w| w()),
                 };
             }
-            let Some(w) = fresh.clone() else { continue };
-            let second = Side {
-                site: seen.site,
+            let (Some(w), Some(first)) = (fresh.clone(), self.records.witness(number).cloned()) else {
+                continue;
+            };
+            let side = |site, flags, thread, lockset, witness| Side {
+                site,
                 flags,
                 thread,
-                lockset: c.lockset,
-                witness: w,
+                lockset,
+                witness,
             };
-            let old = self.records[number as usize];
-            let count = known.map_or(1, |k| self.pairs[k as usize].count);
             let found = StatementPair {
-                first: old.side(self.witnesses[number as usize].clone()),
-                second,
-                granule: seen.granule,
-                mask: old.mask & mask,
+                first: side(old_site, old_flags, chain.thread, old.lockset, first),
+                second: side(site, flags, thread, new.lockset, w),
+                granule: now.granule,
+                mask: old.mask & new.mask,
                 precise,
-                count,
+                count: known.map_or(1, |k| self.pairs[k as usize].count),
             };
             let index = match known {
                 Some(k) => {
@@ -373,44 +351,46 @@ impl<W: Clone> Statements<W> {
                 upgraded: known.is_some(),
             });
         }
-        if let Some(record) = self.records.get_mut(own as usize) {
-            record.hybrid_epoch = c.epoch;
-            record.full_epoch = seen.full_epoch;
+    }
+
+    /// Keeps an access for those to come: its epochs in the record of its kind, or a new record.
+    #[inline]
+    fn keep(
+        &mut self,
+        chains: &mut Vec<Chain>,
+        own: Option<usize>,
+        known: u32,
+        thread: ThreadId,
+        new: Record,
+        witness: impl FnOnce() -> Option<W>,
+    ) {
+        if let (Some(own), true) = (own, known != NONE) {
+            self.records.renew(&mut chains[own], known, &new);
             return;
         }
-        if self.kept() >= self.limit {
+        if self.records.len() >= self.limit {
             self.cut += 1;
             return;
         }
-        let Some(witness) = fresh.or_else(|| witness.map(|w| w())) else {
-            return;
-        };
-        let record = Record {
-            site: seen.site,
-            thread,
-            lockset: c.lockset,
-            flags,
-            mask,
-            hybrid_epoch: c.epoch,
-            full_epoch: seen.full_epoch,
-            next: head,
-        };
-        let at = match self.vacant.pop() {
-            Some(at) => {
-                self.records[at as usize] = record;
-                self.witnesses[at as usize] = witness;
-                at
-            }
-            None => {
-                self.records.push(record);
-                self.witnesses.push(witness);
-                self.records.len() as u32 - 1
-            }
-        };
-        self.heads.insert(seen.granule, at);
+        let Some(witness) = witness() else { return };
+        let own = own.unwrap_or_else(|| {
+            chains.push(Chain::new(thread));
+            chains.len() - 1
+        });
+        self.records.add(&mut chains[own], &new, witness);
+        if own > 0 {
+            // Others meet the newest first.
+            chains.swap(0, own);
+        }
     }
 }
 
-fn pair_key(a: (u64, AccessFlags), b: (u64, AccessFlags)) -> PairKey {
-    if a <= b { [a, b] } else { [b, a] }
+/// An access on its way.
+#[derive(Clone, Copy)]
+struct Now {
+    thread: ThreadId,
+    granule: u64,
+    /// The thread's record of the same kind.
+    known: u32,
+    new: Record,
 }

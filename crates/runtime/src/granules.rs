@@ -11,15 +11,18 @@ use crate::held::Held;
 use crate::memo::{self, Step};
 use crate::observe;
 use crate::shadow::{self, HAS_SETS, IS_UNIFORM, cell, set, side};
-use deadheat_detect::{AtomicEvent, Covered, Granules, HappensBefore};
+use deadheat_detect::{AtomicEvent, Covered, Flags, Granules, HappensBefore};
 use deadheat_model::ThreadId;
 use deadheat_wire::record::{self, Record};
 
 /// What a step came to.
+#[derive(Clone, Copy)]
 enum Verdict {
     Clean,
-    /// Suspicious, and the granule is flagged.
+    /// Suspicious, and the granule is flagged now.
     Flagged,
+    /// Suspicious, and the granule was flagged before.
+    Known,
     /// Suspicious, but the signature had its share.
     Cut,
 }
@@ -36,8 +39,15 @@ struct Refused {
 
 /// Cuts in a row of one step after which the detector is no longer asked.
 const REFUSALS: u32 = 16;
+/// A statement that was asked for so often in a row and flagged nothing new is asked for once per step: what the
+/// share of a signature leaves to chance is flagged by then. A signature that has not had its first flags takes one
+/// at that, and the statement is asked for as before; if the granule asked for is flagged already, run 2 sees the
+/// pair there.
+const EXHAUSTED: u32 = 1024;
+/// Statements whose asking is counted at once.
+const ASKED: usize = 4096;
 /// Such steps known at once.
-const REFUSED: usize = 256;
+const REFUSED: usize = 1024;
 
 /// Slots of the cache of contexts.
 const CONTEXTS: usize = 1024;
@@ -47,6 +57,8 @@ struct Run {
     /// Contexts by (thread, lockset, epoch).
     contexts: [((u32, u32, u32), u32); CONTEXTS],
     refused: [Refused; REFUSED],
+    /// Statements by [`memo::statement`], and how often in a row they were asked for and flagged nothing.
+    asked: [(u64, u32); ASKED],
     /// Suspicious steps made without asking.
     cut: u64,
     /// Version of the running thread's clock.
@@ -65,6 +77,7 @@ static RUN: Held<Run> = Held::new(Run {
         next_set: 0,
         count: 0,
     }; REFUSED],
+    asked: [(0, 0); ASKED],
     cut: 0,
     version: 0,
     alone: true,
@@ -148,18 +161,20 @@ pub fn granule(at: u64, write: bool, site: u64) {
         let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
         let covered = memo::covered();
         if let Some(step) = memo::find(found, had, write)
-            && (step.next_set == 0 || *side(at) & HAS_SETS != 0)
             && (covered == Covered::Stay || !step.stays())
         {
-            *cell(at) = step.next;
-            if *side(at) & HAS_SETS != 0 {
-                *set(at) = step.next_set;
-            }
+            put(at, step.next, had, step.next_set);
             return;
         }
         let key = (found, had, context, run.version, write, site);
         let refused = &mut run.refused[refused_slot(found, site)];
-        if refused.key == key && refused.count >= REFUSALS && (refused.next_set == 0 || *side(at) & HAS_SETS != 0) {
+        let statement = memo::statement(site, write);
+        let asked = &mut run.asked[(statement.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 52) as usize % ASKED];
+        if asked.0 != statement {
+            *asked = (statement, 0);
+        }
+        let late = asked.1 >= EXHAUSTED;
+        if refused.key == key && refused.count >= REFUSALS && !Flags::samples(at) {
             let Refused { next, next_set, .. } = *refused;
             memo::refuse(
                 site,
@@ -173,10 +188,7 @@ pub fn granule(at: u64, write: bool, site: u64) {
                 },
             );
             run.cut += 1;
-            *cell(at) = refused.next;
-            if *side(at) & HAS_SETS != 0 {
-                *set(at) = refused.next_set;
-            }
+            put(at, next, had, next_set);
             return;
         }
         if let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) {
@@ -192,23 +204,48 @@ pub fn granule(at: u64, write: bool, site: u64) {
                         version: 0,
                     },
                 ),
-                Verdict::Cut if refused.key == key => refused.count += 1,
-                Verdict::Cut => {
+                Verdict::Flagged => (asked.1, refused.count) = (0, 0),
+                Verdict::Known if !late => {
+                    asked.1 += 1;
+                    refused.count = 0;
+                }
+                Verdict::Known | Verdict::Cut => {
+                    asked.1 = asked.1.saturating_add(1);
+                    let count = if refused.key == key { refused.count + 1 } else { 1 };
                     *refused = Refused {
                         key,
                         next,
                         next_set,
-                        count: 1,
-                    }
+                        count: if late { REFUSALS } else { count },
+                    };
                 }
-                Verdict::Flagged => refused.count = 0,
             }
         }
     }
 }
 
 fn refused_slot(cell: u64, site: u64) -> usize {
-    ((cell ^ site).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize % REFUSED
+    ((cell ^ site).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 54) as usize % REFUSED
+}
+
+/// Gives the granule its next state.
+///
+/// # Safety
+/// The granule has a shadow with valid cells, and `had` is its set.
+#[inline]
+unsafe fn put(at: u64, next: u64, had: u32, next_set: u32) {
+    // SAFETY: as our caller.
+    unsafe {
+        *cell(at) = next;
+        if next_set != had {
+            if *side(at) & HAS_SETS == 0 {
+                // The line's other numbers may be left from other memory.
+                set(at & !63).cast::<[u32; 8]>().write([0; 8]);
+                *side(at) |= HAS_SETS;
+            }
+            *set(at) = next_set;
+        }
+    }
 }
 
 /// Makes the granule's next step.
@@ -232,19 +269,13 @@ unsafe fn step(
         let had = if *side(at) & HAS_SETS != 0 { *set(at) } else { 0 };
         let next = detector.transition(clocks, context, w, r, had, write, covered);
         let to = u64::from(next.r) << 32 | u64::from(next.w);
-        *cell(at) = to;
-        if next.set != had {
-            if *side(at) & HAS_SETS == 0 {
-                // The line's other numbers may be left from other memory.
-                set(at & !63).cast::<[u32; 8]>().write([0; 8]);
-                *side(at) |= HAS_SETS;
-            }
-            *set(at) = next.set;
-        }
+        put(at, to, had, next.set);
         let verdict = if !next.suspicious {
             Verdict::Clean
-        } else if detector.flag(clocks, at, context, w, r, had, write, site) || detector.flags().contains(at) {
+        } else if detector.flag(clocks, at, context, w, r, had, write, site) {
             Verdict::Flagged
+        } else if detector.flags().contains(at) {
+            Verdict::Known
         } else {
             Verdict::Cut
         };

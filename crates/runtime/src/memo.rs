@@ -152,7 +152,7 @@ pub struct Refused {
 }
 
 /// Such steps known at once; a power of two.
-const REFUSED: usize = 256;
+const REFUSED: usize = 1024;
 /// What a slot's number is made with: the high bits of a product mod 2^32.
 pub const REFUSED_SHIFT: u32 = 32 - REFUSED.trailing_zeros();
 /// Odd number that spreads them.

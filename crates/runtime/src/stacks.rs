@@ -10,7 +10,7 @@ use hashbrown::HashMap;
 const DEPTH: usize = 24;
 
 /// Slots of the cache of walks.
-const WALKS: usize = 64;
+const WALKS: usize = 256;
 
 /// A walk: where it began, the words that it went by, and what it came to. As long as they are the same, so is the
 /// stack.
@@ -53,7 +53,7 @@ pub fn rules_changed() {
 pub fn number(at: Frame, exact: bool, bounds: (u64, u64)) -> u32 {
     let stacks = STACKS.get();
     let mixed = (at.pc ^ at.frame.rotate_left(23) ^ at.stack).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let slot = (mixed >> 58) as usize % WALKS;
+    let slot = (mixed >> 56) as usize % WALKS;
     if stacks.walks.get(slot).is_some_and(|walk| walk.holds(at, exact, bounds)) {
         return stacks.walks[slot].number;
     }

@@ -103,6 +103,15 @@ pub fn check(address: u64, len: u64, desc: u64, frame: Frame) {
     }
     let run = RUN.get();
     let Some(whole) = decode(run, desc) else { return };
+    if address & 7 <= 8u64.wrapping_sub(len) && len <= 8 && whole.kind != SiteKind::Group {
+        let granule = address & !7;
+        // SAFETY: the access lies within a granule that has a shadow.
+        if unsafe { *cell(granule) } != 0 {
+            let bytes = ByteRange { start: address, len };
+            record(run, &whole, 0, granule, mask(bytes, granule), bytes, frame);
+        }
+        return;
+    }
     range::flagged(address, len, |granule| {
         if whole.kind != SiteKind::Group {
             let bytes = ByteRange { start: address, len };
@@ -196,14 +205,13 @@ fn note(
     };
     let number = u64::from(statement.id.module) << 32 | u64::from(statement.id.index);
     let moment = || {
-        let mut before = [0; 16];
         let known = bytes.len.min(16) as u8;
         let at = Frame {
             pc: statement.nop,
             ..frame
         };
         // SAFETY: the bytes have a shadow and the program's own instruction accesses them next.
-        unsafe { core::ptr::copy_nonoverlapping(bytes.start as *const u8, before.as_mut_ptr(), known.into()) };
+        let before = unsafe { first_bytes(bytes.start, known) };
         Moment {
             kind: statement.kind,
             bytes,
@@ -222,6 +230,29 @@ fn note(
             run.memories.resize(pair + 1, Memory::Static);
         }
         run.memories[pair] = memory::of(low);
+    }
+}
+
+/// So many bytes, at most 16, and zeros.
+///
+/// # Safety
+/// They can be read.
+#[inline]
+unsafe fn first_bytes(start: u64, len: u8) -> [u8; 16] {
+    // SAFETY: as our caller; no call to copy the sizes that come often.
+    unsafe {
+        let one = match len {
+            1 => u64::from((start as *const u8).read()),
+            2 => u64::from((start as *const u16).read_unaligned()),
+            4 => u64::from((start as *const u32).read_unaligned()),
+            8 => (start as *const u64).read_unaligned(),
+            _ => {
+                let mut bytes = [0; 16];
+                core::ptr::copy_nonoverlapping(start as *const u8, bytes.as_mut_ptr(), len.into());
+                return bytes;
+            }
+        };
+        u128::from(one).to_le_bytes()
     }
 }
 
