@@ -157,7 +157,7 @@ impl Work<'_> {
             Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
             _ => self.predict(&mut phase),
         };
-        self.notices.append(&mut phase.notices);
+        self.notices.extend(std::mem::take(&mut phase.limits).told());
         let foreign: std::collections::BTreeSet<&str> = phase.sites.foreign().collect();
         if !foreign.is_empty() {
             let names = foreign.into_iter().collect::<Vec<_>>().join(", ");
@@ -228,7 +228,7 @@ impl Work<'_> {
         let cycles = std::mem::take(&mut phase.cycles);
         let (cycles, left_out) = cycles.in_order(&mut Names::new(&phase.sites));
         if left_out > 0 {
-            phase.notices.push(format!(
+            phase.limits.say(format!(
                 "{left_out} predicted deadlocks were not tried: there are too many"
             ));
         }

@@ -31,6 +31,7 @@ pub mod hash;
 pub mod hunt;
 pub mod input;
 pub mod inputs;
+pub mod limits;
 pub mod measuring;
 pub mod minimisation;
 pub mod phase_one;

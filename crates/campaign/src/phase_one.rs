@@ -4,6 +4,7 @@
 //! execution again, only if there are any, to record the statements.
 
 use crate::candidate::Candidates;
+use crate::limits::Limits;
 use crate::site_index::SiteIndex;
 use crate::waiting_cycle::{Seen, WaitingCycles};
 use deadheat_confirm::outcome::Outcome;
@@ -58,16 +59,13 @@ pub struct PhaseOne {
     /// How the runs under other schedules than `fifo` ended.
     pub endings: Vec<Ending>,
     /// What limits the result.
-    pub notices: Vec<String>,
+    pub limits: Limits,
     /// Look into these functions only (entry sites, ascending); into all if none.
     pub functions: Option<Arc<[SiteId]>>,
     barren: u32,
     /// Cycles as they were seen in detecting bodies.
     seen: Seen,
 }
-
-/// Accesses without shadow in words.
-const OUTSIDE: &str = "accesses to memory at unusual addresses";
 
 impl PhaseOne {
     /// Whether further schedules are worth while. `late`: phase 1 had its share of the budget.
@@ -96,7 +94,7 @@ impl PhaseOne {
         };
         let run = stage.run(&plan)?;
         let found = run.records.granules.clone().unwrap_or_default();
-        self.note(&run);
+        self.limits.add(&run);
         let mut added = self.waits(stage, &plan, &run)?;
         self.keep(&plan, run, first);
         if !found.addresses.is_empty() {
@@ -106,7 +104,7 @@ impl PhaseOne {
             };
             let plan = Plan { mode, ..plan };
             let run = stage.run(&plan)?;
-            self.note(&run);
+            self.limits.add(&run);
             self.sites.extend(&run.records.modules);
             added += self.candidates.add(&run.records, &plan, &self.sites);
         }
@@ -127,7 +125,7 @@ impl PhaseOne {
         };
         let mode = Mode::Confirm(watched);
         let run = stage.run(&Plan { mode, ..plan.clone() })?;
-        self.note(&run);
+        self.limits.add(&run);
         self.sites.extend(&run.records.modules);
         Ok(self.cycles.add(&run.records))
     }
@@ -148,27 +146,6 @@ impl PhaseOne {
             self.ordinary = Some(ending);
         } else if harms {
             self.endings.push(ending);
-        }
-    }
-
-    fn note(&mut self, run: &Run) {
-        for notice in &run.records.notices {
-            let told = crate::describe::notice(notice);
-            if !self.notices.contains(&told) {
-                self.notices.push(told);
-            }
-        }
-        let outside = run.records.granules.as_ref().map_or(0, |g| g.outside);
-        if outside > 0 && !self.notices.iter().any(|n| n.contains(OUTSIDE)) {
-            self.notices.push(format!(
-                "{OUTSIDE} ({outside} in one run): not watched, races there are not seen"
-            ));
-        }
-        if run.records.lost > 0 {
-            self.notices.push(format!("{} records did not fit", run.records.lost));
-        }
-        if let Some(damage) = run.records.damage {
-            self.notices.push(format!("a record file was cut short ({damage:?})"));
         }
     }
 }
