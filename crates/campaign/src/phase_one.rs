@@ -1,4 +1,5 @@
-//! Phase 1: candidates from detection, under `fifo` and then under other schedules while they add any.
+//! Phase 1: candidates from detection, under `fifo`, under `fifo` with short turns, and then under other schedules while
+//! they add any.
 //!
 //! Each schedule takes one run to find the granules with a suspicious pair, and a second, the same
 //! execution again, only if there are any, to record the statements.
@@ -23,6 +24,11 @@ const BARREN: u32 = 16;
 const SCHEDULES: u32 = 48;
 /// Schedules that are looked at whatever they cost.
 const LEAST: u32 = 3;
+/// Scheduling points of a short turn: enough for the two parts of a compare-exchange loop, so that threads get into
+/// critical sections together where they may.
+const SHORT_TURN: u64 = 2;
+/// Most short turns that a run should have: each is a change of thread.
+const SHORT_TURNS: u64 = 10_000;
 /// Random schedules differ in how often they switch: by turns so many tenths as often as asked.
 const SWITCHES: [u32; 4] = [10, 50, 25, 5];
 
@@ -73,25 +79,30 @@ impl PhaseOne {
         self.schedules >= SCHEDULES || self.barren >= BARREN || late && self.schedules >= LEAST
     }
 
-    /// Looks at the next schedule: `fifo` first, then random ones with bursts. `hang_yields` is the bound of a hang.
+    /// Looks at the next schedule: `fifo` first, then with short turns, then random ones with bursts. `hang_yields` is
+    /// the bound of a hang.
     pub fn look(&mut self, stage: &Stage, seed: u64, switch: u32, hang_yields: u64) -> Result<(), RunError> {
         let policy = match self.schedules {
-            0 => Policy::Fifo,
+            0 | 1 => Policy::Fifo,
             n => Policy::Random {
                 seed: seed.wrapping_add(n.into()),
-                switch: (switch * SWITCHES[(n as usize - 1) % SWITCHES.len()] / 10).clamp(1, 1024),
+                switch: (switch * SWITCHES[(n as usize - 2) % SWITCHES.len()] / 10).clamp(1, 1024),
             },
         };
         let first = self.schedules == 0;
+        let short = self.schedules == 1;
         self.schedules += 1;
         let mode = Mode::Granules {
             per_signature: PER_SIGNATURE,
         };
-        let plan = Plan {
+        let mut plan = Plan {
             hang_yields,
             functions: self.functions.as_ref().map(|f| f.to_vec()),
             ..Plan::new(mode, policy)
         };
+        if short {
+            plan.quantum = self.short_turn();
+        }
         let run = stage.run(&plan)?;
         let found = run.records.granules.clone().unwrap_or_default();
         self.limits.add(&run);
@@ -128,6 +139,16 @@ impl PhaseOne {
         self.limits.add(&run);
         self.sites.extend(&run.records.modules);
         Ok(self.cycles.add(&run.records))
+    }
+
+    /// Points of a short turn, by the length of the run under `fifo`.
+    fn short_turn(&self) -> u32 {
+        let ended = self
+            .ordinary
+            .as_ref()
+            .and_then(|ending| ending.run.records.ended.as_ref());
+        let points = ended.map_or(0, |ended| ended.steps);
+        u32::try_from((points / SHORT_TURNS).max(SHORT_TURN)).unwrap_or(u32::MAX)
     }
 
     fn keep(&mut self, plan: &Plan, run: Run, first: bool) {
