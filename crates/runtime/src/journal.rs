@@ -28,7 +28,7 @@ use core::sync::atomic::Ordering::{Relaxed, SeqCst};
 
 /// Words noted at once: two of a lock taken (its address and [`Passed::Taken`]'s place), one of a lock given back
 /// (the complement of its address).
-const CAPACITY: usize = 256;
+const CAPACITY: usize = 512;
 /// Bytes of the largest target access that is passed.
 pub const LARGEST: u64 = 64;
 /// Slots of the table of known changes of context.

@@ -260,7 +260,8 @@ impl Plan {
         // Each switch fills the processor's caches anew, and makes every check of shared data a miss once; a thread
         // that polls under a lock uses its turn up each time.
         let quantum = match mode {
-            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Confirm(_) | Mode::Functions => 100_000,
+            Mode::Confirm(_) => 500_000,
+            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Functions => 100_000,
             Mode::Schedule => 50,
         };
         Plan {
@@ -317,7 +318,7 @@ mod tests {
             (crate::VERSION, text.as_str()),
             (
                 5,
-                "0503000000000000000001a08d06a09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
+                "0503000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
             )
         );
     }

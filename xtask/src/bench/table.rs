@@ -34,12 +34,19 @@ impl Measured {
         median(self.samples[mode as usize].iter().map(of).collect())
     }
 
-    fn cpu(&self, mode: Mode) -> f64 {
-        self.median(mode, |s| s.cpu)
+    /// Median over the rounds of what these modes took together, as a ratio to what another took in the same round:
+    /// a busy host slows all runs of a round alike.
+    fn ratio(&self, modes: &[Mode], to: Mode, of: impl Fn(&Sample) -> f64) -> f64 {
+        let rounds = self.samples[to as usize].iter().enumerate();
+        let ratios = rounds.map(|(round, base)| {
+            let taken: f64 = modes.iter().map(|&mode| of(&self.samples[mode as usize][round])).sum();
+            taken / of(base)
+        });
+        median(ratios.collect())
     }
 
-    fn wall(&self, mode: Mode) -> f64 {
-        self.median(mode, |s| s.wall)
+    fn cpu(&self, modes: &[Mode], to: Mode) -> f64 {
+        self.ratio(modes, to, |s| s.cpu)
     }
 
     fn memory(&self, mode: Mode) -> f64 {
@@ -66,15 +73,15 @@ pub fn text(results: &[Measured], runs: usize) -> String {
     let _ = writeln!(text, "# Benchmarks, {}\n", date());
     let _ = writeln!(
         text,
-        "Commit {commit}, {compiler}, {cores} cores, -O2, medians of {runs} interleaved runs.\n"
+        "Commit {commit}, {compiler}, {cores} cores, -O2, medians of {runs} rounds; ratios are of runs of the same round.\n"
     );
     table(&mut text, "CPU time, ratio to native", results, |m, mode| match mode {
-        Mode::Native => format!("{:.3} s", m.cpu(mode)),
-        _ => format!("{:.2}", m.cpu(mode) / m.cpu(Mode::Native)),
+        Mode::Native => format!("{:.3} s", m.median(mode, |s| s.cpu)),
+        _ => format!("{:.2}", m.cpu(&[mode], Mode::Native)),
     });
     table(&mut text, "Wall time, ratio to native", results, |m, mode| match mode {
-        Mode::Native => format!("{:.3} s", m.wall(mode)),
-        _ => format!("{:.2}", m.wall(mode) / m.wall(Mode::Native)),
+        Mode::Native => format!("{:.3} s", m.median(mode, |s| s.wall)),
+        _ => format!("{:.2}", m.ratio(&[mode], Mode::Native, |s| s.wall)),
     });
     table(&mut text, "Peak memory, MB", results, |m, mode| {
         format!("{:.1}", m.memory(mode))
@@ -105,24 +112,23 @@ fn targets(text: &mut String, results: &[Measured]) {
     let _ = writeln!(text, "|---|---|---|---|---|---|---|");
     let of_checks = || results.iter().filter(|m| m.role != Role::Lock);
     for m in of_checks() {
-        let (native, tsan) = (m.cpu(Mode::Native), m.cpu(Mode::Tsan));
         let most = |ratio: f64, limit: f64| format!("{ratio:.2}{}", if ratio <= limit { "" } else { " **over**" });
         let of_native = |mode, limit| match m.role {
-            Role::Compute => most(m.cpu(mode) / native, limit),
-            _ => format!("({:.2})", m.cpu(mode) / native),
+            Role::Compute => most(m.cpu(&[mode], Mode::Native), limit),
+            _ => format!("({:.2})", m.cpu(&[mode], Mode::Native)),
         };
         let memory = m.memory(Mode::Run1).max(m.memory(Mode::Run2)) / m.memory(Mode::Tsan);
         let cells = [
             of_native(Mode::Off, OFF),
             of_native(Mode::Phase2, PHASE_2),
-            most(m.cpu(Mode::Run1) / tsan, RUN_1),
-            most((m.cpu(Mode::Run1) + m.cpu(Mode::Run2)) / tsan, BOTH),
+            most(m.cpu(&[Mode::Run1], Mode::Tsan), RUN_1),
+            most(m.cpu(&[Mode::Run1, Mode::Run2], Mode::Tsan), BOTH),
             most(memory, 1.0),
             m.granules.to_string(),
         ];
         let _ = writeln!(text, "| {} | {} |", m.kernel, cells.join(" | "));
     }
-    let middle = median(of_checks().map(|m| m.cpu(Mode::Run1) / m.cpu(Mode::Tsan)).collect());
+    let middle = median(of_checks().map(|m| m.cpu(&[Mode::Run1], Mode::Tsan)).collect());
     let _ = writeln!(
         text,
         "| at most | {OFF:.2} | {PHASE_2:.2} | {RUN_1:.2} | {BOTH:.2} | 1.00 | |"
@@ -133,7 +139,7 @@ fn targets(text: &mut String, results: &[Measured]) {
         "\nMedian of run 1 / TSan: {middle:.2}{over} (at most {RUN_1_MEDIAN:.2})."
     );
     for m in results.iter().filter(|m| m.role == Role::Lock) {
-        let ratio = m.cpu(Mode::Off) / m.cpu(Mode::Native);
+        let ratio = m.cpu(&[Mode::Off], Mode::Native);
         let over = if ratio <= LOCK { "" } else { " **over**" };
         let _ = writeln!(
             text,
