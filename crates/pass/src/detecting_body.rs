@@ -115,7 +115,7 @@ impl<'a> Detector<'a> {
         let first = if align >= 8 {
             address
         } else {
-            ir.and(address, cell_mask)
+            ir.rounded_down(pointer, cell_mask)
         };
         let cells = size.div_ceil(8);
         let pairs = (0..cells / 2).map(|n| self.pair_differs(first, n * 16));

@@ -166,6 +166,24 @@ impl Ir {
         })
     }
 
+    /// An address as a number, masked. The mask is laid on the pointer: on the number it would make loops keep one
+    /// more induction variable beside that of the access.
+    pub fn rounded_down(&self, pointer: Value, mask: Value) -> Value {
+        llvm!({
+            let kind = LLVMTypeOf(pointer);
+            if LLVMGetTypeKind(kind) != LLVMTypeKind::LLVMPointerTypeKind {
+                return self.and(pointer, mask);
+            }
+            let name = "llvm.ptrmask";
+            let id = LLVMLookupIntrinsicID(name.as_ptr().cast(), name.len());
+            let mut types = [kind, self.i64];
+            let function = LLVMGetIntrinsicDeclaration(self.module, id, types.as_mut_ptr(), types.len());
+            let ty = LLVMIntrinsicGetType(self.context, id, types.as_mut_ptr(), types.len());
+            let masked = self.call(ty, function, &[pointer, mask]);
+            self.address(masked)
+        })
+    }
+
     /// A number as a pointer into an address space.
     pub fn pointer(&self, address: Value, space: u32) -> Value {
         llvm!(self.ours(LLVMBuildIntToPtr(
