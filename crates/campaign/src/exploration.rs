@@ -1,6 +1,6 @@
 //! Schedules that are directed at nothing: what only some order of events shows, without a race or a cycle.
 //!
-//! A fixed number of runs, by turns under bursts, PCT, POS, SURW and a plain walk; no one of them is best on all
+//! A fixed number of runs, more of them in short programs that could lose a signal, by turns under bursts, PCT, POS, SURW and a plain walk; no one of them is best on all
 //! programs. Each run's end is judged like any other: bad ends that ordinary runs do not show, repeated once, are
 //! findings.
 
@@ -8,11 +8,16 @@ use crate::confirmation::in_parallel;
 use deadheat_confirm::RunError;
 use deadheat_confirm::candidate::BadRun;
 use deadheat_confirm::judge::Judge;
+use deadheat_confirm::records::Records;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
 
 /// Runs, unless a number is asked for.
-pub const RUNS: u32 = 40;
+const RUNS: u32 = 40;
+/// Most runs in programs that wake those alone who wait already: what is lost by it, nothing else points at.
+const MOST: u32 = 320;
+/// Scheduling points of all those further runs together.
+const POINTS: u64 = 60_000;
 /// Ordered events that PCT looks for.
 const DEPTH: u32 = 3;
 /// Different bad ends kept.
@@ -31,6 +36,17 @@ pub struct Explored {
     pub runs: u32,
     /// Bad ends, each once.
     pub bad: Vec<BadRun>,
+}
+
+/// How many runs are worth while, by what the ordinary run did.
+pub fn runs(ordinary: &Records) -> u32 {
+    match &ordinary.ended {
+        Some(ended) if ended.wakes > 0 => {
+            let short = POINTS / ended.steps.max(1);
+            u32::try_from(short).unwrap_or(MOST).clamp(RUNS, MOST)
+        }
+        _ => RUNS,
+    }
 }
 
 /// Makes so many runs.

@@ -349,10 +349,8 @@ impl Work<'_> {
         let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
         let stage = self.stage;
         let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
-        let runs = self
-            .options
-            .runs
-            .map_or(exploration::RUNS, |n| n.min(exploration::RUNS));
+        let usual = exploration::runs(&self.baseline.run.records);
+        let runs = self.options.runs.map_or(usual, |n| n.min(usual));
         match exploration::explore(judge, runs, self.jobs(), &stop) {
             Ok(explored) => explored.bad,
             Err(error) => {

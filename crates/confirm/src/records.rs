@@ -261,6 +261,7 @@ mod tests {
             back_edges: 0,
             virtual_ns: 0,
             target_hits: 0,
+            wakes: 0,
             at: None,
             fault_address: None,
             assertion: None,

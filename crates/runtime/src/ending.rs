@@ -205,6 +205,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         back_edges: observe::back_edges(),
         virtual_ns: crate::clock::now(),
         target_hits: observe::target_hits(),
+        wakes: s.wakes,
         at,
         fault_address,
         assertion: ASSERTION.get().take(),

@@ -39,6 +39,8 @@ pub struct Scheduler {
     pub trail: Trail,
     /// Scheduling points so far.
     pub step: u64,
+    /// Signals and broadcasts of condition variables so far.
+    pub wakes: u64,
     /// Yields since the last progress.
     yields: u64,
     /// Turns lost to back edges since then.
@@ -67,6 +69,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     threads: Threads::new(),
     trail: Trail::new(),
     step: 0,
+    wakes: 0,
     yields: 0,
     loops: 0,
     hang: 0,

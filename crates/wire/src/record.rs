@@ -398,6 +398,9 @@ pub struct Ended {
     pub virtual_ns: u64,
     /// Accesses at target sites.
     pub target_hits: u64,
+    /// Signals and broadcasts of condition variables: they wake whoever waits at that moment, and nobody who comes
+    /// later.
+    pub wakes: u64,
     /// Thread and stack that ended it, for signals and aborts.
     pub at: Option<(ThreadId, Stack)>,
     /// Address of a memory fault.

@@ -6,7 +6,7 @@ use crate::clock;
 use crate::lock_order;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
-use crate::token::{first_waiting, point, wait, wake};
+use crate::token::{first_waiting, point, scheduler, wait, wake};
 use crate::wait::{Outcome, Wait, word};
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
@@ -71,6 +71,7 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
 /// Wakes one waiter or all.
 pub fn signal(t: &mut Thread, c: u64, all: bool) {
     point(Operation::Release(ObjectKind::Condition, observe::object(c)));
+    scheduler().wakes += 1;
     lock_order::signals(t, ObjectKind::Condition, c);
     let mut edge = false;
     while let Some(waiter) = first_waiting(|w| w.wait == Wait::Condition(c)) {
