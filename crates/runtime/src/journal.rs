@@ -350,9 +350,10 @@ fn owner(t: &Thread) -> u64 {
 pub fn open(t: &mut Thread) {
     let journal = JOURNAL.get();
     let [points, all] = token::scheduler().spare(t).map(i64::from);
-    // A lock takes no more words than half of the points left, and what is left of them may be targets.
+    // Locks take no more words than half of the points, and the rest may be targets: so together they are no more than
+    // may be passed, in whatever order they come.
     let locks = (points / 2).min(CAPACITY as i64 - 1);
-    let targets = all - locks;
+    let targets = if locks > 0 { points - locks } else { all };
     let checks = match check::purpose() {
         check::Use::Nothing => Checks::None,
         // A thread that is alone has no context.
@@ -414,6 +415,8 @@ pub fn is_open(thread: *const Thread) -> bool {
 pub fn settle(t: &mut Thread) {
     let journal = JOURNAL.get();
     journal.thread = NOBODY;
+    // The entry code of giving back does not ask whose the journal is.
+    journal.plain_limit.store(0, Relaxed);
     let left = journal.alone.max(0) + journal.beside.max(0);
     let targets = (core::mem::take(&mut journal.allowed) - left) as u64;
     (journal.alone, journal.beside) = (0, 0);
