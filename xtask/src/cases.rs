@@ -15,13 +15,34 @@ mod stage;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use annotation::Case;
 use execution::Verdict;
 use selection::{Job, Options};
 
 use crate::{Outcome, layout};
+
+/// So many of the jobs that took longest are named at the end.
+const LONGEST: usize = 5;
+
+/// What came of all jobs.
+#[derive(Debug, Default)]
+struct Summary {
+    /// Jobs that did not hold.
+    failed: usize,
+    /// The jobs that took longest, longest first, with the wall-clock time that each took.
+    longest: Vec<(Duration, String)>,
+}
+
+impl Summary {
+    fn add(&mut self, job: String, took: Duration, holds: bool) {
+        self.failed += usize::from(!holds);
+        let at = self.longest.partition_point(|(other, _)| *other >= took);
+        self.longest.insert(at, (took, job));
+        self.longest.truncate(LONGEST);
+    }
+}
 
 /// Runs the cases that the arguments choose.
 pub fn run(arguments: &[String]) -> Outcome {
@@ -38,7 +59,11 @@ pub fn run(arguments: &[String]) -> Outcome {
     if jobs.is_empty() {
         return Err("no case is chosen".into());
     }
-    let failed = run_all(&jobs, &tool, options.parallel);
+    let Summary { failed, longest } = run_all(&jobs, &tool, options.parallel);
+    println!("longest:");
+    for (took, job) in &longest {
+        println!("     {:.1}s {job}", took.as_secs_f64());
+    }
     println!("{} passed, {failed} failed", jobs.len() - failed);
     match failed {
         0 => Ok(()),
@@ -46,31 +71,29 @@ pub fn run(arguments: &[String]) -> Outcome {
     }
 }
 
-/// Runs the jobs, several at once, and prints what failed as it comes. Gives the number of failures.
-fn run_all(jobs: &[Job<'_>], tool: &Path, parallel: usize) -> usize {
-    let (next, failed) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let output = Mutex::new(());
+/// Runs the jobs, several at once, and prints what failed as it comes.
+fn run_all(jobs: &[Job<'_>], tool: &Path, parallel: usize) -> Summary {
+    let next = AtomicUsize::new(0);
+    let summary = Mutex::new(Summary::default());
     let work = || {
         while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
             let begun = Instant::now();
             let verdicts = execution::run(job, tool);
+            let took = begun.elapsed();
             let bad: Vec<&Verdict> = verdicts.iter().filter(|v| !v.holds()).collect();
-            let _turn = output.lock().unwrap_or_else(PoisonError::into_inner);
+            // Its lock keeps the lines of a job together, too.
+            let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
             let word = if bad.is_empty() { "ok  " } else { "FAIL" };
-            println!(
-                "{word} {} {} {:.1}s",
-                job.case.name,
-                job.level,
-                begun.elapsed().as_secs_f64()
-            );
+            let name = format!("{} {}", job.case.name, job.level);
+            println!("{word} {name} {:.1}s", took.as_secs_f64());
             bad.iter().for_each(|verdict| print!("{verdict}"));
-            failed.fetch_add(usize::from(!bad.is_empty()), Ordering::Relaxed);
+            summary.add(name, took, bad.is_empty());
         }
     };
     std::thread::scope(|scope| {
         (0..parallel).for_each(|_| drop(scope.spawn(work)));
     });
-    failed.into_inner()
+    summary.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Reads all cases below the directory, in order of their names.
@@ -112,6 +135,25 @@ fn collect(directory: &Path, rust: bool, files: &mut Vec<PathBuf>) -> Result<(),
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn keeps_the_longest() {
+        let mut summary = Summary::default();
+        for (seconds, holds) in [
+            (3, true),
+            (9, false),
+            (1, true),
+            (7, true),
+            (5, true),
+            (8, false),
+            (2, true),
+        ] {
+            summary.add(format!("job{seconds}"), Duration::from_secs(seconds), holds);
+        }
+        let names: Vec<&str> = summary.longest.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["job9", "job8", "job7", "job5", "job3"]);
+        assert_eq!(summary.failed, 2);
+    }
 
     #[test]
     fn the_repositorys_cases_parse() {

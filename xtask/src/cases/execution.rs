@@ -11,8 +11,10 @@ use super::selection::Job;
 use super::stage::Stage;
 use crate::layout;
 
-/// A hunt ends by itself when all is settled; this only keeps a faulty one from never ending.
-const BUDGET: &str = "60s";
+/// A hunt ends by itself when all is settled, after a bounded number of runs; this only keeps a faulty one from never
+/// ending. Parts of a hunt may take fixed shares of it (phase 1 a fifth), so it is many times what the longest hunt
+/// takes: then load changes how long a case takes and not what it shows.
+const BUDGET: &str = "10m";
 
 /// More seeds than one hunt takes, so that hunts do not share them.
 const SEEDS_OF_A_HUNT: u64 = 1000;
