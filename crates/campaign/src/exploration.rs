@@ -8,8 +8,8 @@ use crate::confirmation::in_parallel;
 use deadheat_confirm::RunError;
 use deadheat_confirm::candidate::BadRun;
 use deadheat_confirm::judge::Judge;
-use deadheat_confirm::records::Records;
 use deadheat_confirm::outcome::Outcome;
+use deadheat_confirm::records::Records;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
 
 /// Runs, unless a number is asked for.
