@@ -45,7 +45,7 @@ mod sockets;
 mod spawn;
 mod stdio;
 mod system_calls;
-mod unmodelled;
+pub mod unmodelled;
 
 pub use exits::leave;
 pub use mutex_entry::forward;

@@ -2,6 +2,7 @@
 //! hands the token over.
 
 use super::Scheduler;
+use crate::intercept::unmodelled;
 use crate::peer::{self, Idle};
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
@@ -12,6 +13,9 @@ use deadheat_wire::record::{Notice, Record};
 
 /// Nanoseconds of real time after which a program with a client looks whether that has ended.
 const PEER_WAIT: u64 = 2_000_000;
+/// A timed wait runs out while others can run only if that takes no longer, in nanoseconds: nobody is kept from running
+/// for minutes.
+const FAR: u64 = 60_000_000_000;
 
 impl Scheduler {
     /// Whether the policy lets the running thread go on without a look at the others.
@@ -73,11 +77,12 @@ impl Scheduler {
             deadline = deadline.min(t.deadline);
             external |= t.waits_outside() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
         }
-        (deadline, external)
+        (deadline, external || unmodelled::may_wake())
     }
 
-    /// Lists who could run; `timeouts`: those too who only could by letting their time run out.
-    fn list(&mut self, timeouts: bool) -> bool {
+    /// Lists who could run, and those too who only could by letting their time run out, if that takes no longer than
+    /// so many nanoseconds.
+    fn list(&mut self, timeouts: Option<u64>) -> bool {
         let now = clock::now();
         self.enabled.clear();
         let mut any = false;
@@ -95,7 +100,10 @@ impl Scheduler {
                     stamp: t.stamp,
                     timeout: false,
                 });
-            } else if timeouts && t.timed() && (self.polled || !t.waits_outside()) {
+            } else if t.timed()
+                && timeouts.is_some_and(|most| t.deadline <= now.saturating_add(most))
+                && (self.polled || !t.waits_outside())
+            {
                 self.enabled.push(Enabled {
                     thread: t.id,
                     next: t.next,
@@ -122,7 +130,11 @@ impl Scheduler {
             descriptors::poll(0);
             descriptors::retry();
         }
-        let wants = self.policy.as_ref().is_some_and(AnyPolicy::wants_timeouts);
+        let wants = self
+            .policy
+            .as_ref()
+            .is_some_and(AnyPolicy::wants_timeouts)
+            .then_some(FAR);
         signals::collect();
         let mut any = self.list(wants);
         while !any {
@@ -160,7 +172,7 @@ impl Scheduler {
     }
 
     /// Nobody can run: the outside, spinners, time, or the end. Whether `enabled` is worth asking about.
-    fn nobody(&mut self, wants: bool) -> bool {
+    fn nobody(&mut self, wants: Option<u64>) -> bool {
         descriptors::poll(0);
         self.polled = true;
         signals::collect();
@@ -215,18 +227,18 @@ impl Scheduler {
     }
 
     /// Time goes to the earliest deadline.
-    fn jump(&mut self, deadline: u64, wants: bool) -> bool {
+    fn jump(&mut self, deadline: u64, wants: Option<u64>) -> bool {
         if deadline == clock::timer_deadline() {
             clock::advance_to(deadline);
             signals::collect();
             return self.list(wants);
         }
-        self.list(true);
+        self.list(Some(NEVER));
         true
     }
 
     /// One real wait for descriptors, signals or the nearest deadline.
-    fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
+    fn wait_outside(&mut self, deadline: u64, wants: Option<u64>) -> bool {
         crate::report::heartbeat(self.step);
         // Waiting for a client, with nobody waiting for time, makes no difference to the schedule.
         let harmless = peer::present() && deadline == NEVER;
@@ -239,8 +251,8 @@ impl Scheduler {
         } else {
             deadline.saturating_sub(clock::now()).max(1)
         };
-        if peer::present() {
-            // The client's end is told in the record file, not by a descriptor.
+        if peer::present() || unmodelled::may_wake() {
+            // The client's end is told in the record file, not by a descriptor; an unseen thread writes to memory.
             left = left.min(PEER_WAIT);
         }
         let before = clock::real_time();
