@@ -196,8 +196,9 @@ fn a_deadlock_stops_with_its_threads_waiting() {
     }
 }
 
-/// The second thread may use what the first has not made yet.
+/// The second thread may use what the first has not made yet; by itself it comes late enough.
 const CRASH: &str = r#"#include <pthread.h>
+#include <unistd.h>
 int cell = 3, *pointer;
 static void *maker(void *a)
 {
@@ -206,6 +207,7 @@ static void *maker(void *a)
 }
 static void *user(void *a)
 {
+    usleep(50000);
     int *seen = pointer;
     *(int *)a = *seen; // CRASH
     return a;
