@@ -87,7 +87,7 @@ pub fn coming(t: &Thread, a: u64) -> Operation {
 
 /// The lock word is ours: the rest of the fields.
 unsafe fn take(t: &mut Thread, a: u64, kind: i32, count: i32) -> c_int {
-    // The count of other kinds than the recursive is free for us.
+    // The count of the default kind is free for us.
     let count = if kind == 0 { journal::mark(t) as i32 } else { count };
     // SAFETY: fields of a live mutex.
     let died = unsafe {

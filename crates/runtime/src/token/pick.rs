@@ -77,7 +77,7 @@ impl Scheduler {
             deadline = deadline.min(t.deadline);
             external |= t.waits_outside() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
         }
-        (deadline, external || unmodelled::may_wake())
+        (deadline, external)
     }
 
     /// Lists who could run, and those too who only could by letting their time run out, if that takes no longer than
@@ -179,7 +179,8 @@ impl Scheduler {
         if self.list(wants) {
             return true;
         }
-        let (deadline, external) = self.outlook();
+        let (deadline, mut external) = self.outlook();
+        external |= unmodelled::may_wake();
         self.enabled.clear();
         for &t in &self.threads.live {
             // SAFETY: as in `list`.
