@@ -1,7 +1,8 @@
 //! `cargo xtask bench`: what deadheat costs on the kernels in `benches/`, beside native and ThreadSanitizer.
 //!
 //! All modes of a kernel run in turn, round after round, so that a machine that grows slower meanwhile slows
-//! all of them; ratios are of runs of the same round, and medians of those. The first round warms up and is not counted.
+//! all of them; ratios are of runs of the same round, and medians of those. The first round warms up and is
+//! not counted.
 
 mod kernel;
 mod measure;

@@ -1,8 +1,8 @@
 //! Schedules that are directed at nothing: what only some order of events shows, without a race or a cycle.
 //!
-//! A fixed number of runs, more of them in short programs that could lose a signal, by turns under bursts, PCT, POS, SURW and a plain walk; no one of them is best on all
-//! programs. Each run's end is judged like any other: bad ends that ordinary runs do not show, repeated once, are
-//! findings.
+//! A fixed number of runs, more of them in short programs that could lose a signal, by turns under bursts, PCT, POS,
+//! SURW and a plain walk; no one of them is best on all programs. Each run's end is judged like any other: bad ends that
+//! ordinary runs do not show, repeated once, are findings.
 
 use crate::confirmation::in_parallel;
 use deadheat_confirm::RunError;

@@ -1,5 +1,5 @@
-//! Phase 1: candidates from detection, under `fifo`, under `fifo` with short turns, and then under other schedules while
-//! they add any.
+//! Phase 1: candidates from detection, under `fifo`, under `fifo` with short turns, and then under other schedules
+//! while they add any.
 //!
 //! Each schedule takes one run to find the granules with a suspicious pair, and a second, the same
 //! execution again, only if there are any, to record the statements.

@@ -1,7 +1,7 @@
 //! Calls that run, but whose effects come from outside the schedule: kernel timers and asynchronous I/O.
-//! They are counted, so that the record says what a replay may not repeat. Where the program asks that a thread tells of
-//! their completion (`SIGEV_THREAD`) it is one of the C library's own, which nobody sees: from the first such call on,
-//! threads that all wait may be woken from outside.
+//! They are counted, so that the record says what a replay may not repeat. Where the program asks that a thread tells
+//! of their completion (`SIGEV_THREAD`) it is one of the C library's own, which nobody sees: from the first such call
+//! on, threads that all wait may be woken from outside.
 
 use super::{interpose, not_modelled};
 use crate::real::real;
