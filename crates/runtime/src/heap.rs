@@ -10,7 +10,7 @@
 
 use crate::held::Held;
 use crate::thread::{FixedState, Frame};
-use crate::{stack, stacks, token};
+use crate::{stack, stacks};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use deadheat_model::ThreadId;
@@ -94,10 +94,8 @@ static HEAP: Held<Heap> = Held::new(Heap {
     dropped: 0,
 });
 
-/// A block was allocated by the running thread.
-pub fn allocated(thread: ThreadId, start: u64, size: u64) {
-    // Where the thread left the program's code.
-    let at = token::thread(thread).map_or(Frame::default(), |t| t.frame);
+/// A block was allocated by the running thread, at a call from this frame.
+pub fn allocated(thread: ThreadId, at: Frame, start: u64, size: u64) {
     let block = Block {
         size,
         thread,

@@ -8,6 +8,7 @@ use crate::check::{self, Use};
 use crate::held::Held;
 use crate::objects::Objects;
 use crate::site::Site;
+use crate::thread::Frame;
 use crate::{
     event_trace, functions, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements,
     targets, unordered,
@@ -369,18 +370,18 @@ fn refresh(t: ThreadId) {
     }
 }
 
-/// The program got a heap block. What is forgotten is all that a free of it claims, the rounding included.
-pub fn allocated(t: ThreadId, ptr: u64, size: u64) {
+/// The program got a heap block at a call from this frame. What is forgotten is all that a free of it claims, the rounding included.
+pub fn allocated(t: ThreadId, at: Frame, ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
         Purpose::Schedule | Purpose::Functions => {}
         Purpose::Granules => shadow::clear(ptr, whole()),
-        Purpose::Statements => statements::allocated(t, ptr, size, whole()),
+        Purpose::Statements => statements::allocated(t, at, ptr, size, whole()),
         Purpose::Confirm => {
             if OBSERVER.get().unordered {
                 unordered::forget(ptr, whole());
             }
-            heap::allocated(t, ptr, size);
+            heap::allocated(t, at, ptr, size);
         }
     }
 }

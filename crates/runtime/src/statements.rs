@@ -280,11 +280,11 @@ pub fn try_refresh() -> bool {
 
 /// The program got a block of `size` bytes, `whole` with rounding: what its granules held before is another
 /// object's.
-pub fn allocated(t: ThreadId, start: u64, size: u64, whole: u64) {
+pub fn allocated(t: ThreadId, at: Frame, start: u64, size: u64, whole: u64) {
     let mut any = false;
     range::flagged(start, whole, |_| any = true);
     if any {
-        heap::allocated(t, start, size);
+        heap::allocated(t, at, start, size);
         forget(start, whole);
     }
 }

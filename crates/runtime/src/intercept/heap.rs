@@ -64,13 +64,11 @@ macro_rules! told {
     ($block:expr, $size:expr) => {{
         let block = $block;
         // A fresh block is no lock's yet, so the journal may stay open.
-        if let Some(t) = token::me_unsettled() {
-            if !block.is_null() {
-                let outer = core::mem::replace(&mut t.frame, frame!());
-                observe::allocated(t.id, block as u64, $size as u64);
-                token::progress();
-                t.frame = outer;
-            }
+        if let Some(t) = token::me_unsettled()
+            && !block.is_null()
+        {
+            observe::allocated(t.id, frame!(), block as u64, $size as u64);
+            token::progress();
         }
         block
     }};
@@ -138,9 +136,10 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
         observe::before_free(block as u64);
         let moved = real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
         if !moved.is_null() {
-            observe::allocated(t.id, moved as u64, size as u64);
+            observe::allocated(t.id, frame!(), moved as u64, size as u64);
         } else if size != 0 {
-            observe::allocated(t.id, block as u64, libc::malloc_usable_size(block) as u64);
+            let kept = libc::malloc_usable_size(block) as u64;
+            observe::allocated(t.id, frame!(), block as u64, kept);
         }
         t.frame = outer;
         moved
