@@ -197,7 +197,7 @@ impl Described<'_> {
             kind: w.access.access_kind(),
             atomic: w.access.kind.is_atomic(),
             size: w.access.bytes.len,
-            thread: self.thread(w.access.thread),
+            thread: self.standing(w.access.thread, &stack),
             stack: stack
                 .into_iter()
                 .map(|f| Frame {
@@ -215,13 +215,25 @@ impl Described<'_> {
         let created = context.threads.iter().find(|t| t.thread == id);
         let start = created
             .and_then(|t| self.symbols.frames(t.start, false).pop())
+            .filter(|f| !deadheat_report::symbol::unnamed(f))
             .map(|f| f.function);
         Thread {
             number: id.0,
-            start: start.filter(|s| !s.starts_with("0x")),
+            start,
             parent: created.map(|t| t.parent.0),
             created: created.map(|t| self.stack(&t.stack, false)).unwrap_or_default(),
         }
+    }
+
+    /// A thread that stands here. One that a library's nameless function starts (`std::thread`'s) runs the outermost
+    /// function of the user's.
+    fn standing(&mut self, id: ThreadId, stack: &[Frame]) -> Thread {
+        let mut thread = self.thread(id);
+        if thread.parent.is_some() && thread.start.is_none() {
+            let own = stack.iter().rfind(|f| f.line > 0 && !f.of_system());
+            thread.start = own.map(|f| f.function.clone());
+        }
+        thread
     }
 
     /// A stack in names. The first address is a site's own or a return address like the others.
@@ -335,20 +347,22 @@ impl Described<'_> {
     /// Where a run's end came from, if it was seen.
     pub fn end(&mut self, run: &Run) -> Option<Place> {
         let (thread, stack) = run.records.worst_end()?.at.as_ref()?;
-        Some(Place {
-            thread: self.thread(*thread),
-            stack: self.stack(stack, true),
-        })
+        let stack = self.stack(stack, true);
+        let thread = self.standing(*thread, &stack);
+        Some(Place { thread, stack })
     }
 
     /// The threads of a deadlock or hang.
     pub fn waiting(&mut self, threads: &[record::Waiting]) -> Vec<Waiting> {
-        let one = |w: &record::Waiting| Waiting {
-            thread: self.thread(w.thread),
-            wants: self.wants(&w.reason),
-            holder: w.holder.map(|h| h.0),
-            locks: w.held.iter().map(|h| self.lock(h)).collect(),
-            stack: self.stack(&w.stack, false),
+        let one = |w: &record::Waiting| {
+            let stack = self.stack(&w.stack, false);
+            Waiting {
+                thread: self.standing(w.thread, &stack),
+                wants: self.wants(&w.reason),
+                holder: w.holder.map(|h| h.0),
+                locks: w.held.iter().map(|h| self.lock(h)).collect(),
+                stack,
+            }
         };
         threads.iter().map(one).collect()
     }

@@ -58,7 +58,7 @@ fn replay_without_a_store_or_of_a_changed_program_is_refused() {
     assert!(place.run(&["replay", "F1"]).1.contains("there is no store"));
     place.build("race", RACE);
     assert_eq!(place.run(&["hunt", "--runs", "3", "--", "./race"]).0, 1);
-    assert!(place.run(&["replay", "F9"]).1.contains("F9 has no stored execution"));
+    assert!(place.run(&["replay", "F9"]).1.contains("there is no F9 in .deadheat"));
     place.build("race", &RACE.replace("x++", "x += 2"));
     let (status, told) = place.run(&["replay", "F1"]);
     assert!(status == 3 && told.contains("race` has changed since"), "{told}");

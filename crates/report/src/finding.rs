@@ -139,7 +139,7 @@ pub struct Access {
 pub struct Thread {
     /// Number in its run, in order of creation; 0 is the main thread.
     pub number: u32,
-    /// Function that it started in.
+    /// Function that it started in, or the outermost one known.
     pub start: Option<String>,
     /// Number of its creator.
     pub parent: Option<u32>,
@@ -348,6 +348,13 @@ impl Frame {
     pub fn place(&self) -> String {
         place(&self.file, self.line, self.column)
     }
+}
+
+/// The innermost frame with a line that is the user's own; of any code if none is.
+pub fn own(stack: &[Frame]) -> Option<&Frame> {
+    let mut known = stack.iter().filter(|f| f.line > 0);
+    let first = known.clone().next();
+    known.find(|f| !f.of_system()).or(first)
 }
 
 impl Frame {

@@ -4,7 +4,7 @@
 //! thread does there, the object, what either order leads to, the harm, how often, and how to see it again.
 
 use crate::cause;
-use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting};
+use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting, own};
 use crate::format::Options;
 use crate::interval::Interval;
 use crate::source::Sources;
@@ -319,7 +319,7 @@ fn waits(out: &mut String, w: &Waiting, sources: &mut Sources) -> std::fmt::Resu
     let thread = paint(BOLD, w.thread.label());
     writeln!(out, "  {thread} waits for {}{holder}; {}", w.wants, locks(&w.locks))?;
     stack(out, &w.stack, "    ")?;
-    if let Some(frame) = w.stack.iter().find(|f| f.line > 0)
+    if let Some(frame) = own(&w.stack)
         && let Some(line) = sources.line("", &frame.file, frame.line)
     {
         writeln!(

@@ -1,6 +1,6 @@
 //! The words by which a reader is told of kinds, verdicts and findings.
 
-use crate::finding::{Access, Finding, Object, Order};
+use crate::finding::{Access, Finding, Object, Order, own};
 use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, Verdict};
 
 /// `read`, `write`, and so on.
@@ -165,7 +165,7 @@ pub fn summary(finding: &Finding) -> String {
     let mut places: Vec<String> = finding
         .threads
         .iter()
-        .filter_map(|t| t.stack.iter().find(|f| f.line > 0))
+        .filter_map(|t| own(&t.stack))
         .map(|f| f.place())
         .collect();
     if !places.is_empty() {
@@ -174,11 +174,7 @@ pub fn summary(finding: &Finding) -> String {
         places.truncate(PLACES);
         text += &format!(" of {threads} threads at {}{more}", places.join(", "));
     }
-    if let Some(frame) = finding
-        .ended_at
-        .as_ref()
-        .and_then(|p| p.stack.iter().find(|f| f.line > 0))
-    {
+    if let Some(frame) = finding.ended_at.as_ref().and_then(|p| own(&p.stack)) {
         text += &format!("; ended in {} at {}", short(&frame.function), frame.place());
     }
     if let Some(h) = &finding.harm

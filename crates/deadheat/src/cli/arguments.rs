@@ -164,15 +164,19 @@ pub struct Deadheat {
 pub enum Command {
     /// Detect, confirm, report: the main job
     #[command(after_help = HUNT_EXAMPLES)]
+    #[command(override_usage = "deadheat hunt [OPTIONS] -- PROGRAM [ARGS]...")]
     Hunt(Hunt),
     /// Find further inputs by symbolic execution, detect on each
     #[command(after_help = EXPLORE_EXAMPLES)]
+    #[command(override_usage = "deadheat explore [OPTIONS] -- PROGRAM [ARGS]...")]
     Explore(Explore),
     /// Choose few of many inputs, and few functions, that cover what can run at the same time
     #[command(after_help = SELECT_EXAMPLES)]
+    #[command(override_usage = "deadheat select [OPTIONS] -- PROGRAM [ARGS]...")]
     Select(Select),
     /// Predict racing statements from one run, prove nothing
     #[command(after_help = DETECT_EXAMPLES)]
+    #[command(override_usage = "deadheat detect [OPTIONS] -- PROGRAM [ARGS]...")]
     Detect(Detect),
     /// Try to prove suspicions that `detect` or `hunt` has stored
     #[command(after_help = CONFIRM_EXAMPLES)]
@@ -231,7 +235,7 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Hunt {
     /// Most time, for example 30s or 5m
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse, default_value = "60s")]
     pub budget: Duration,
     /// Find further inputs by symbolic execution, and hunt with those that bring something
     #[arg(long)]
@@ -255,7 +259,7 @@ pub struct Hunt {
 #[derive(Debug, Args)]
 pub struct Explore {
     /// Most time, for example 30s or 5m
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse, default_value = "60s")]
     pub budget: Duration,
     #[command(flatten)]
     pub search: Searching,
@@ -322,7 +326,7 @@ pub struct Select {
     #[arg(long)]
     pub no_isolation: bool,
     /// Wall-clock limit of a run
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     pub timeout: Option<Duration>,
     /// Directory of the store; .deadheat beside the program if not given
     #[arg(long, value_name = "DIR")]
@@ -388,7 +392,7 @@ pub struct Confirm {
     #[arg(value_name = "ID")]
     pub ids: Vec<String>,
     /// Most time, for example 30s or 5m
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse, default_value = "60s")]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse, default_value = "60s")]
     pub budget: Duration,
     #[command(flatten)]
     pub runs: Runs,
@@ -414,7 +418,7 @@ pub struct Replay {
     #[arg(long)]
     pub no_isolation: bool,
     /// Wall-clock limit of a run
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     pub timeout: Option<Duration>,
     /// File for the program's standard input, with a token
     #[arg(long, value_name = "FILE")]
@@ -506,7 +510,7 @@ pub struct Runs {
     #[arg(long)]
     pub no_isolation: bool,
     /// Wall-clock limit of a run; chosen by the ordinary runs if not given
-    #[arg(long, value_name = "DURATION", value_parser = duration::parse)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse)]
     pub timeout: Option<Duration>,
     /// File for the program's standard input; deadheat's own if not given
     #[arg(long, value_name = "FILE")]

@@ -26,8 +26,10 @@ enum Error {
     Replay(#[from] ReplayError),
     #[error(transparent)]
     Token(#[from] TokenError),
-    #[error("{0} has no stored execution; `deadheat report --suspected` lists what is known")]
-    Unknown(String),
+    #[error("there is no {0} in {1}; `deadheat report --suspected` lists what there is")]
+    Unknown(String, String),
+    #[error("{0} was not shown yet, so there is no execution to repeat; `deadheat confirm {0} -- PROGRAM` tries it")]
+    Suspected(String),
     #[error("the input of {0} is not in the store")]
     NoInput(String),
     #[error("{0}")]
@@ -62,9 +64,13 @@ fn from_store(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding
         .or_else(beside)
         .unwrap_or_else(|| PathBuf::from(".deadheat"));
     let store = Store::read(&directory)?;
-    let execution = store
-        .execution(&arguments.id)?
-        .ok_or_else(|| Error::Unknown(arguments.id.clone()))?;
+    let Some(execution) = store.execution(&arguments.id)? else {
+        let label = arguments.id.clone();
+        return Err(match store.owners(&label)?.is_empty() {
+            true => Error::Unknown(label, directory.display().to_string()),
+            false => Error::Suspected(label),
+        });
+    };
     let input = store
         .input(execution.program, execution.input)?
         .ok_or_else(|| Error::NoInput(arguments.id.clone()))?;
