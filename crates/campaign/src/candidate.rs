@@ -4,9 +4,9 @@ use crate::hash::Fnv;
 use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::Records;
-use deadheat_model::FindingKind;
+use deadheat_model::{FindingKind, ObjectId};
 use deadheat_wire::plan::{Plan, Policy, Targets};
-use deadheat_wire::record::{Module, Pair, ThreadCreated, Witness};
+use deadheat_wire::record::{Memory, Module, Pair, ThreadCreated, Witness};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -23,6 +23,9 @@ pub struct Context {
     /// Loaded libraries; not stored.
     #[serde(skip)]
     pub libraries: Vec<(String, u64)>,
+    /// What objects lie in; not stored.
+    #[serde(skip)]
+    pub objects: HashMap<ObjectId, Memory>,
 }
 
 impl Context {
@@ -33,6 +36,7 @@ impl Context {
             threads: records.threads.clone(),
             schedule: None,
             libraries: records.libraries.clone(),
+            objects: records.objects.clone(),
         }
     }
 }

@@ -6,12 +6,12 @@ use crate::statement::Statement;
 use deadheat_confirm::candidate::Shown;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Case, Run};
-use deadheat_model::{Evidence, FindingKind, LockMode, ObjectKind, ThreadId, Verdict, WaitReason};
-use deadheat_report::finding::{Access, Finding, Frame, Lock, Object, Order, Place, Thread, Waiting, value};
+use deadheat_model::{Evidence, FindingKind, LockMode, ObjectId, ObjectKind, ThreadId, Verdict, WaitReason};
+use deadheat_report::finding::{Access, Finding, Frame, Lock, Object, Order, Place, Thread, Waiting, own, value};
 use deadheat_report::symbol::{Registers, Variable};
 use deadheat_report::{Symboliser, words};
 use deadheat_wire::record::{self, Held, Meeting, Memory, Notice, StackFrame, Witness};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 /// Names for addresses and sites; modules are read once.
@@ -25,6 +25,8 @@ pub struct Described<'n> {
     sites: &'n SiteIndex,
     symbols: &'n mut Symboliser,
     context: &'n Context,
+    /// Heap blocks whose origin was told: once is enough.
+    told: HashSet<u64>,
 }
 
 impl<'a> Names<'a> {
@@ -52,6 +54,7 @@ impl<'a> Names<'a> {
             sites: self.sites,
             symbols,
             context,
+            told: HashSet::new(),
         }
     }
 
@@ -258,13 +261,43 @@ impl Described<'_> {
     fn lock(&mut self, held: &Held) -> Lock {
         Lock {
             kind: kind_of_object(held.kind).into(),
-            name: self.object_name(held.object.address),
+            name: self.named(held.object),
             shared: held.mode == LockMode::Read,
         }
     }
 
-    pub(crate) fn object_name(&mut self, address: u64) -> String {
-        match self.symbols.static_variable(address) {
+    /// The name of an object that threads take, wait for or signal.
+    pub(crate) fn named(&mut self, object: ObjectId) -> String {
+        let memory = self.context.objects.get(&object).unwrap_or(&Memory::Static);
+        let name = self.name(object.address, memory);
+        // The C++ library's own member of what its user declared.
+        match name.split_once("._M_") {
+            Some((declared, _)) => format!("{declared}`"),
+            None => name,
+        }
+    }
+
+    /// The name of what is at an address in this memory: the variable's, else the address and what it is in.
+    pub(crate) fn name(&mut self, address: u64, memory: &Memory) -> String {
+        let variable = match memory {
+            Memory::Stack { frames, .. } => self.local(address, frames),
+            Memory::ThreadLocal { offset, .. } => self.symbols.thread_local(*offset),
+            Memory::Static => self.symbols.static_variable(address),
+            Memory::Heap { start, len, stack, .. } => {
+                let mut from = String::new();
+                if self.told.insert(*start) {
+                    let frames = self.stack(stack, false);
+                    from = own(&frames).map_or(from, |f| format!(" allocated at {}", f.place()));
+                }
+                let offset = match address.wrapping_sub(*start) {
+                    0 => String::new(),
+                    offset => format!("offset {offset} of "),
+                };
+                return format!("at {address:#x} ({offset}a block of {len} bytes{from})");
+            }
+            Memory::Mapping { .. } => None,
+        };
+        match variable {
             Some(variable) => format!("`{}`", variable.name),
             None => format!("at {address:#x}"),
         }
@@ -370,12 +403,12 @@ impl Described<'_> {
     fn wants(&mut self, reason: &WaitReason) -> String {
         match reason {
             WaitReason::Object(kind, object) => {
-                format!("{} {}", kind_of_object(*kind), self.object_name(object.address))
+                format!("{} {}", kind_of_object(*kind), self.named(*object))
             }
             WaitReason::Join(thread) => format!("the end of thread T{}", thread.0),
             WaitReason::Sleep => "time to pass".into(),
             WaitReason::External => "the world outside".into(),
-            WaitReason::Spin(address) => format!("a change of {}", self.object_name(*address)),
+            WaitReason::Spin(address) => format!("a change of {}", self.name(*address, &Memory::Static)),
         }
     }
 }

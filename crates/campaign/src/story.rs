@@ -265,17 +265,13 @@ impl Teller<'_> {
     /// The name of what a step reads and writes, if it comes apart.
     fn halves(&mut self, step: &Step) -> Option<String> {
         let access = step.access.filter(|a| self.torn && a.kind == SiteKind::ReadWrite)?;
-        Some(self.described.object_name(access.bytes.start))
+        Some(self.described.name(access.bytes.start, &step.memory))
     }
 
     fn what(&mut self, kind: ObjectKind, object: ObjectId) -> String {
         match kind {
             ObjectKind::Thread => format!("the end of thread T{}", object.address),
-            kind => format!(
-                "{} {}",
-                kind_of_object(kind),
-                self.described.object_name(object.address)
-            ),
+            kind => format!("{} {}", kind_of_object(kind), self.described.named(object)),
         }
     }
 
@@ -288,7 +284,8 @@ impl Teller<'_> {
                 SiteKind::Free => "frees",
                 _ => "updates",
             };
-            return format!("{atomically}{verb} {}", self.described.object_name(access.bytes.start));
+            let what = self.described.name(access.bytes.start, &step.memory);
+            return format!("{atomically}{verb} {what}");
         }
         let Some((kind, object)) = step.object else {
             return match step.kind {

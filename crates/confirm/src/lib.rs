@@ -12,6 +12,7 @@
 //! Architecture invariant: only this crate judges. It names no source line: sites are numbers here.
 #![deny(unsafe_code)]
 
+mod asleep;
 pub mod baseline;
 pub mod candidate;
 pub mod client;

@@ -1,11 +1,11 @@
 //! The records of one run, sorted by kind.
 
-use deadheat_model::{ObjectKind, ThreadId};
+use deadheat_model::{ObjectId, ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Module, Notice, Pair, Record,
-    Started, Step, ThreadCreated, Unordered,
+    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Memory, Module, Notice, Pair,
+    Record, Started, Step, ThreadCreated, Unordered,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -43,6 +43,8 @@ pub struct Records {
     pub switches: Vec<Switch>,
     /// The run's events, if the plan asked for them.
     pub steps_taken: Vec<Step>,
+    /// What objects lie in, as far as they are named and not static.
+    pub objects: HashMap<ObjectId, Memory>,
     /// Where a replay could not be followed.
     pub diverged: Option<(u64, ThreadId)>,
     /// Words that turned out to be hand-made locks.
@@ -131,6 +133,7 @@ impl Records {
             Record::Granules(g) => merge_granules(&mut self.granules, g),
             Record::Functions(f) => self.functions.push(f),
             Record::Pair(p) => self.pairs.push(p),
+            Record::Objects(objects) => self.objects.extend(objects),
             Record::Steps(steps) => self.steps_taken.extend(steps),
             Record::Cycle(links) => self.cycles.push(links),
             Record::Meeting(m) => self.add_meeting(m, seen),

@@ -4,6 +4,7 @@
 //! plan and record file have constant length), working directory, umask, limits. A run that exceeds the
 //! wall-clock limit, or is killed from outside, is *stopped*: that says nothing of the program.
 
+use crate::asleep::Sleep;
 use crate::client::{Client, ClientEnd, Peer, Place};
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
@@ -171,6 +172,8 @@ pub enum StopReason {
     Interrupted,
     /// Someone else killed it.
     Killed,
+    /// All its threads waited for one another, as it seems; only of a run without a plan.
+    Asleep,
 }
 
 /// Soft limit of the stack that programs are started under whose own is unusual.
@@ -385,7 +388,8 @@ impl Stage {
             None => None,
         };
         let (mut stdout, mut stderr) = (Growing::new(stdout), Growing::new(stderr));
-        let watched = self.watch(&mut child, begun, &mut peer, || {
+        let sleep = plan.is_none().then(Sleep::default);
+        let watched = self.watch(&mut child, begun, &mut peer, sleep, || {
             stdout.trim();
             stderr.trim();
         });
@@ -574,6 +578,7 @@ impl Stage {
         child: &mut Child,
         begun: Instant,
         peer: &mut Option<Peer<'_>>,
+        mut sleep: Option<Sleep>,
         mut tick: impl FnMut(),
     ) -> io::Result<(ExitStatus, Option<StopReason>)> {
         let supervisor = child.id();
@@ -597,6 +602,9 @@ impl Stage {
                 kill();
             } else if stopped.is_none() && (begun.elapsed() > self.limit() || self.past_deadline()) {
                 stopped = Some(StopReason::TimeLimit);
+                kill();
+            } else if stopped.is_none() && sleep.as_mut().is_some_and(|sleep| sleep.is_deep(supervisor)) {
+                stopped = Some(StopReason::Asleep);
                 kill();
             }
             let main = first.filter(|first| left_behind.is_none() && processes::children(supervisor).contains(first));

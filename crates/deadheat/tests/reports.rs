@@ -13,6 +13,45 @@ fn hunt(place: &Place, program: &str) -> String {
     told
 }
 
+/// Two locks in opposite orders: one in a local variable, one in a heap block.
+const OPPOSITE: &str = r#"#include <memory>
+#include <mutex>
+#include <thread>
+struct Account { long balance = 0; std::mutex m; };
+static void transfer(Account &from, Account &to)
+{
+    std::lock_guard<std::mutex> a(from.m);
+    std::lock_guard<std::mutex> b(to.m);
+    from.balance--, to.balance++;
+}
+int main()
+{
+    Account local;
+    auto other = std::make_unique<Account>();
+    std::thread t([&] { transfer(local, *other); }), u([&] { transfer(*other, local); });
+    t.join(), u.join();
+}
+"#;
+
+#[test]
+fn locks_are_told_by_what_they_are_in() {
+    let place = Place::new("opposite");
+    place.build_with("c++", "opposite.cpp", OPPOSITE, &["-O1"]);
+    let told = hunt(&place, "opposite");
+    assert!(told.contains("waits for mutex `local.m`"), "{told}");
+    assert!(
+        told.contains("(offset 8 of a block of 48 bytes allocated at "),
+        "{told}"
+    );
+    assert!(told.contains("takes mutex `local.m`"), "{told}");
+    // The user's own line is quoted, not the library's that locks.
+    assert!(
+        told.contains("| ") && told.contains("std::lock_guard<std::mutex> b(to.m);"),
+        "{told}"
+    );
+    assert!(!told.contains("__gthrw_"), "{told}");
+}
+
 /// The flag is claimed once and never given back; the counter goes up and down again. Neither is a lock.
 const CLAIM: &str = r#"#include <pthread.h>
 #include <stdatomic.h>

@@ -26,14 +26,22 @@ fn write(out: &mut String, story: &Story) -> std::fmt::Result {
     };
     writeln!(out, "  how it comes about, {preemptions}:")?;
     let mut last = 0;
-    for event in &story.events {
+    // A loop does the same over and over.
+    let again =
+        |a: &Event, b: &Event| b.number == a.number + 1 && (a.thread, &a.does, &a.at) == (b.thread, &b.does, &b.at);
+    for events in story.events.chunk_by(again) {
+        let event = &events[0];
         let gap = event.number.saturating_sub(last + 1);
         if gap > 0 {
             writeln!(out, "         ({} left out)", words::count(gap.into(), "event"))?;
         }
-        last = event.number;
+        last = event.number + events.len() as u32 - 1;
         let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
-        writeln!(out, "{}", line(event, lane.min(LANES - 1)))?;
+        let times = match events.len() {
+            1 => String::new(),
+            times => format!(", {times} times (to {last})"),
+        };
+        writeln!(out, "{}{times}", line(event, lane.min(LANES - 1)))?;
     }
     if let Some(swap) = &story.swap {
         let (first, second) = (swap.first, swap.second);
@@ -77,6 +85,9 @@ mod tests {
                 event(3, 1, "takes mutex `a`"),
                 event(4, 2, "takes mutex `b`"),
                 event(9, 1, "waits for mutex `b`"),
+                event(10, 2, "updates `x`"),
+                event(11, 2, "updates `x`"),
+                event(12, 2, "updates `x`"),
             ],
             left_out: 6,
             swap: Some(Swap {
@@ -87,6 +98,7 @@ mod tests {
         };
         let told = "  how it comes about, with 1 preemption:\n         (2 events left out)\n     3  T1 takes mutex `a`\n\
                     \u{20}    4      T2 takes mutex `b`\n         (4 events left out)\n     9  T1 waits for mutex `b`\n\
+                    \u{20}   10      T2 updates `x`, 3 times (to 12)\n\
                     \u{20} with 9 before 4: the program exits with status 0\n";
         assert_eq!(text(&story), told);
     }

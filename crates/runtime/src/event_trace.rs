@@ -1,11 +1,12 @@
 //! The events of a run in order, for the story of a finding: only in runs that the plan asks it of.
 
 use crate::held::Held;
+use crate::memory;
 use crate::stuck;
 use crate::thread::Thread;
 use alloc::vec::Vec;
 use deadheat_model::{Operation, WaitReason};
-use deadheat_wire::record::{Notice, Record, Step, StepKind};
+use deadheat_wire::record::{Memory, Notice, Record, Step, StepKind};
 
 /// Most events kept.
 const MOST: u64 = 20_000;
@@ -99,12 +100,16 @@ fn push(
     }
     let mut stack = stuck::stack(t);
     stack.truncate(FRAMES);
+    memory::tell(object.map(|(_, object)| object));
     trace.steps.push(Step {
         step,
         thread: t.id,
         kind,
         object,
         access,
+        memory: access
+            .and_then(|access| memory::allocated(access.bytes.start))
+            .unwrap_or(Memory::Static),
         stack,
     });
     if trace.steps.len() == CHUNK {

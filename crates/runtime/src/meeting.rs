@@ -64,6 +64,8 @@ pub fn met(met: &Met, step: u64) {
         memory: memory::of(low),
         after: Vec::new(),
     };
+    let held = meeting.arriving.held.iter().chain(&meeting.postponed.held);
+    memory::tell(held.map(|h| h.object));
     let stages = [(arriving, Stage::Standing), (postponed, Stage::Standing)];
     let meetings = MEETINGS.get();
     meetings.open.push(Open { meeting, stages });

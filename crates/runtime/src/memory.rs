@@ -2,12 +2,13 @@
 
 use crate::held::Held;
 use crate::sys::sys;
-use crate::thread::Frame;
+use crate::thread::{FixedState, Frame};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::ops::Range;
-use deadheat_model::ThreadId;
-use deadheat_wire::record::{Memory, StackFrame};
+use deadheat_model::{ObjectId, ThreadId};
+use deadheat_wire::record::{Memory, Record, StackFrame};
+use hashbrown::HashSet;
 
 /// Where a thread's stack and thread-local storage lie.
 #[derive(Clone, Debug, Default)]
@@ -65,12 +66,37 @@ pub fn thread_ended(thread: ThreadId) {
     }
 }
 
+/// Most objects of which a run's records say what they lie in.
+const MOST_TOLD: usize = 1 << 12;
+
+/// Objects of which they say it.
+static TOLD: Held<HashSet<ObjectId, FixedState>> = Held::new(HashSet::with_hasher(FixedState));
+
+/// Records what these objects were allocated in, where the records do not say so yet.
+pub fn tell(objects: impl IntoIterator<Item = ObjectId>) {
+    let told = TOLD.get();
+    let mut fresh = Vec::new();
+    for object in objects {
+        if told.len() < MOST_TOLD && told.insert(object) {
+            fresh.extend(allocated(object.address).map(|memory| (object, memory)));
+        }
+    }
+    if !fresh.is_empty() {
+        crate::report::write(&Record::Objects(fresh));
+    }
+}
+
 /// What an address belongs to.
 pub fn of(address: u64) -> Memory {
+    allocated(address).or_else(|| mapped(address)).unwrap_or(Memory::Static)
+}
+
+/// The heap block, stack or thread-local storage that an address belongs to.
+pub fn allocated(address: u64) -> Option<Memory> {
     if let Some(block) = crate::heap::containing(address) {
-        return block;
+        return Some(block);
     }
-    let found = AREAS
+    AREAS
         .get()
         .iter()
         .enumerate()
@@ -89,8 +115,7 @@ pub fn of(address: u64) -> Memory {
                 thread,
                 frames: enclosing(thread, area, address),
             })
-        });
-    found.or_else(|| mapped(address)).unwrap_or(Memory::Static)
+        })
 }
 
 /// The mapping that holds an address, unless that is a loaded file's. Asked for what is reported only: it reads the

@@ -8,6 +8,7 @@
 
 use crate::ending;
 use crate::held::Held;
+use crate::memory;
 use crate::thread::{NEVER, Thread};
 use crate::token::scheduler;
 use crate::wait::{Wait, word};
@@ -46,7 +47,20 @@ pub fn lost() -> ! {
 }
 
 fn waiting() -> Vec<Waiting> {
-    scheduler().threads.iter().map(|t| describe(t)).collect()
+    let threads: Vec<Waiting> = scheduler().threads.iter().map(|t| describe(t)).collect();
+    tell(&threads);
+    threads
+}
+
+/// Records what the objects lie in that threads wait for and hold.
+fn tell(threads: &[Waiting]) {
+    for waiting in threads {
+        let wanted = match waiting.reason {
+            WaitReason::Object(_, object) => Some(object),
+            _ => None,
+        };
+        memory::tell(waiting.held.iter().map(|h| h.object).chain(wanted));
+    }
 }
 
 fn describe(t: &Thread) -> Waiting {
@@ -207,7 +221,8 @@ pub fn remains(first: ThreadId) -> bool {
 /// Records the threads of the cycle that a thread waits in, and those that wait for them.
 pub fn record_cycle(first: ThreadId) {
     let threads = scheduler().threads.iter().filter(|t| leads_to(t, first));
-    let threads = threads.map(|t| describe(t)).collect();
+    let threads: Vec<Waiting> = threads.map(|t| describe(t)).collect();
+    tell(&threads);
     crate::report::write(&Record::Deadlock(Deadlock { threads }));
 }
 

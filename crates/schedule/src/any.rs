@@ -137,7 +137,13 @@ impl Policy for AnyPolicy {
         {
             let stood = self.pair.racing(&arriving, q.enabled).next();
             let first = answer.run == arriving.thread;
-            answer.met = stood.map(|postponed| self.meetings.meet(arriving.thread, postponed, first));
+            match stood {
+                Some(postponed) if self.meetings.tells() => {
+                    answer.met = Some(self.meetings.meet(arriving.thread, postponed, first));
+                }
+                Some(_) => self.meetings.pass(),
+                None => {}
+            }
         }
         answer
     }

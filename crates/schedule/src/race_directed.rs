@@ -6,6 +6,7 @@
 //! - An arrival is judged when it happens, not when the walk picks the thread; nobody can tell the two
 //!   apart. A thread that is released goes past its statement at once; the paper's would be postponed again.
 //! - The coin of one meeting can be inverted ([`Parameters::flip`]) without disturbing any other draw.
+//! - Of very many meetings only some are resolved ([`Meetings`]); at the others the arriving thread goes on.
 //! - Postponements are bounded, and the monitor against livelocks counts scheduling points: see [`HeldBack`].
 //!
 //! Invariants: threads in `postponed` and `executing` stand before a target, those in `postponed` do not
@@ -122,10 +123,15 @@ impl Policy for RaceDirected {
         self.executing.retain(|&t| stands(t));
         if let Some(arriving) = self.pair.arrival(q) {
             let racing: Vec<ThreadId> = self.pair.racing(&arriving, q.enabled).collect();
-            if !racing.is_empty() {
+            let meets = !racing.is_empty();
+            if meets && self.meetings.tells() {
                 return self.meet(q, &arriving, &racing);
             }
-            if self.passes(&arriving) {
+            if meets {
+                self.meetings.pass();
+                self.held.passed();
+            }
+            if meets || self.passes(&arriving) {
                 let free = self.held.is_empty() && self.executing.is_empty();
                 return Answer::run(if free { q.running } else { self.go_on(q) });
             }

@@ -85,7 +85,11 @@ impl RacingPair {
     }
 }
 
-/// Numbers the meetings of a run.
+/// So many meetings of a run are told of; of those after, as many between each number and its double.
+const TOLD: u32 = 1 << 8;
+
+/// Numbers the meetings of a run. In a hot loop every round is one, as somebody always stands before the statement: the
+/// first are told of, then ever fewer, by their numbers alone, so that every policy tells of the same ones.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Meetings {
     next: u32,
@@ -97,15 +101,41 @@ impl Meetings {
         self.next
     }
 
+    /// Whether the next one is told of.
+    pub fn tells(&self) -> bool {
+        let beyond = (self.next / TOLD).checked_ilog2().map_or(0, |doublings| doublings + 1);
+        self.next.trailing_zeros() >= beyond
+    }
+
+    /// One that is not told of.
+    pub fn pass(&mut self) {
+        self.next = self.next.saturating_add(1);
+    }
+
     /// The next meeting.
     pub fn meet(&mut self, arriving: ThreadId, postponed: ThreadId, arriving_first: bool) -> Met {
         let number = self.next;
-        self.next = self.next.saturating_add(1);
+        self.pass();
         Met {
             arriving,
             postponed,
             arriving_first,
             number,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Meetings, TOLD};
+
+    #[test]
+    fn of_many_meetings_ever_fewer_are_told() {
+        let told = |from: u32, to: u32| (from..to).filter(|&next| Meetings { next }.tells()).count() as u32;
+        assert_eq!(told(0, TOLD), TOLD);
+        for doublings in 0..10 {
+            let from = TOLD << doublings;
+            assert_eq!(told(from, 2 * from), TOLD / 2);
         }
     }
 }

@@ -55,6 +55,8 @@ pub enum Record {
     },
     /// Result of `Mode::Functions`, for one process.
     Functions(Functions),
+    /// What objects that records name were allocated in.
+    Objects(Vec<(ObjectId, Memory)>),
 }
 
 /// When functions ran.
@@ -79,6 +81,8 @@ pub struct Step {
     pub object: Option<(ObjectKind, ObjectId)>,
     /// Or which access.
     pub access: Option<Access>,
+    /// What the accessed bytes were allocated in; static if they were not.
+    pub memory: Memory,
     /// Where.
     pub stack: Stack,
 }

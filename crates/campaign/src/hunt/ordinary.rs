@@ -27,7 +27,7 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
             last.unwrap_or_default()
         ));
     }
-    let bad = baseline.fifo.iter().chain([&baseline.native]).find_map(|o| match o {
+    let bad = baseline.fifo.iter().find_map(|o| match o {
         deadheat_confirm::Outcome::Exit(_) => None,
         other => other.as_harm(),
     });
@@ -36,6 +36,16 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
         told.push(format!(
             "the program's ordinary runs already end badly ({what}: {}): that is laid to no schedule",
             harm.detail
+        ));
+    }
+    if let Some(outcome) = baseline.fails_natively() {
+        let ended = |harm: deadheat_model::Harm| {
+            let what = deadheat_report::words::harm(harm.kind);
+            format!("ended badly ({what}: {})", harm.detail)
+        };
+        let how = outcome.as_harm().map_or("did not end".into(), ended);
+        told.push(format!(
+            "the run without deadheat {how}: the program fails by itself, at least sometimes"
         ));
     }
     if !baseline.repeatable {
