@@ -126,9 +126,12 @@ impl Baseline {
 
     /// What of this outcome harms, by the rules of design section 1: nothing that an ordinary run shows;
     /// an exit status only if the ordinary runs agree on another and every run starts from the same files; what an
-    /// oracle has against a run only if they do.
+    /// oracle has against a run only if they do. An oracle, or a client, may mind what differs from run to run (a time
+    /// that the program prints): what it has against the run without deadheat it has against any.
     pub fn harm(&self, outcome: &Outcome) -> Option<Harm> {
-        if self.ordinary().any(|o| o.alike(outcome)) {
+        let judged = matches!(outcome, Outcome::Client(_) | Outcome::Check(_));
+        let native = judged.then_some(&self.native);
+        if self.ordinary().chain(native).any(|o| o.alike(outcome)) {
             return None;
         }
         let harm = outcome.as_harm();
@@ -210,6 +213,10 @@ mod tests {
         assert!(flaky.harm(&Outcome::Abort).is_some());
         assert!(flaky.harm(&Outcome::Exit(1)).is_some());
         assert_eq!(flaky.fails_natively(), Some(&Outcome::Abort));
+        let told = Outcome::Check("the output differs".into());
+        assert!(flaky.harm(&told).is_some());
+        let minded = baseline([Outcome::Exit(0), Outcome::Exit(0), Outcome::Exit(0)], told.clone());
+        assert!(minded.harm(&told).is_none());
         let crashing = baseline([Outcome::Abort, Outcome::Abort, Outcome::Abort], Outcome::Abort);
         assert!(crashing.harm(&Outcome::Abort).is_none());
     }
