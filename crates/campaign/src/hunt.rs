@@ -26,6 +26,7 @@ use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
+use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -178,7 +179,11 @@ impl Work<'_> {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
             self.confirm(&candidates, &mut cases, &order, &phase);
-            bad.append(&mut self.explore(&cases));
+            let mut explored = self.explore(&cases);
+            // Deadlocks at different places are told apart by their finding's name.
+            let known = |e: &BadRun| e.outcome != Outcome::Deadlock && bad.iter().any(|b| b.outcome.alike(&e.outcome));
+            explored.retain(|e| !known(e));
+            bad.append(&mut explored);
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
         self.progress.finish();

@@ -13,6 +13,7 @@ use crate::thread::{FixedState, Frame};
 use crate::{stack, stacks};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
+use core::ops::Range;
 use deadheat_model::ThreadId;
 use deadheat_wire::record::Memory;
 use hashbrown::HashMap;
@@ -82,6 +83,8 @@ struct Heap {
     before: usize,
     blocks: HashMap<u64, Block, FixedState>,
     large: BTreeSet<u64>,
+    /// From the lowest start of a block to the highest end.
+    extent: Range<u64>,
     dropped: u64,
 }
 
@@ -91,6 +94,7 @@ static HEAP: Held<Heap> = Held::new(Heap {
     before: 0,
     blocks: HashMap::with_hasher(FixedState),
     large: BTreeSet::new(),
+    extent: u64::MAX..0,
     dropped: 0,
 });
 
@@ -170,6 +174,8 @@ impl Heap {
         if block.size > LARGE {
             self.large.insert(start);
         }
+        self.extent.start = self.extent.start.min(start);
+        self.extent.end = self.extent.end.max(start.saturating_add(block.size));
         self.blocks.insert(start, block);
     }
 }
@@ -189,6 +195,9 @@ pub fn freed(start: u64) {
 pub fn containing(address: u64) -> Option<Memory> {
     let heap = HEAP.get();
     heap.settle();
+    if !heap.extent.contains(&address) {
+        return None;
+    }
     let holds = |start: &u64| {
         heap.blocks
             .get(start)
