@@ -81,7 +81,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let deadline = budget.map(|b| begun + b);
     // A single run that does not end leaves time for the others.
     let most = budget.map_or(FIRST_LIMIT, |b| (b / ORDINARY).min(FIRST_LIMIT));
-    let stage = Stage::new(
+    let mut stage = Stage::new(
         program,
         StageOptions {
             isolate: options.isolate,
@@ -115,6 +115,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     }
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
+    stage.leave_network(&baseline.run.records);
     notices.extend(ordinary::notices(&baseline));
     if !build.debug {
         notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());

@@ -98,6 +98,13 @@ impl Isolation {
         )
     }
 
+    /// The same on the network of the machine.
+    pub(crate) fn leave_network(&mut self) {
+        if let Isolation::Overlay { namespaces, .. } = self {
+            namespaces.network = false;
+        }
+    }
+
     /// What a user should know of it.
     pub fn limits(&self) -> Option<String> {
         match self {

@@ -21,6 +21,7 @@ pub mod isolation;
 pub mod judge;
 mod launch;
 pub mod minimise;
+mod network;
 pub mod oracle;
 mod orders;
 pub mod outcome;

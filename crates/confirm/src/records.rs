@@ -265,6 +265,7 @@ mod tests {
             virtual_ns: 0,
             target_hits: 0,
             wakes: 0,
+            others: false,
             at: None,
             fault_address: None,
             assertion: None,

@@ -8,6 +8,7 @@ use crate::asleep::Sleep;
 use crate::client::{Client, ClientEnd, Peer, Place};
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
+use crate::network;
 use crate::oracle::{self, Checked, Oracle};
 use crate::output::{Growing, Output};
 use crate::processes;
@@ -211,6 +212,14 @@ impl Stage {
             stdin,
             scratch,
         })
+    }
+
+    /// Gives further runs no network of their own if the program, by its files and the records of an ordinary run, has
+    /// nothing to do with any.
+    pub fn leave_network(&mut self, ordinary: &Records) {
+        if self.options.client.is_none() && !network::is_wanted(&self.program.file, ordinary) {
+            self.isolation.leave_network();
+        }
     }
 
     /// A stage for the same program with another input, kept apart in the same way.

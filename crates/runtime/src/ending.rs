@@ -206,6 +206,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         virtual_ns: crate::clock::now(),
         target_hits: observe::target_hits(),
         wakes: s.wakes,
+        others: s.others,
         at,
         fault_address,
         assertion: ASSERTION.get().take(),

@@ -41,6 +41,8 @@ pub struct Scheduler {
     pub step: u64,
     /// Signals and broadcasts of condition variables so far.
     pub wakes: u64,
+    /// Whether the process started others, or was about to become another program.
+    pub others: bool,
     /// Yields since the last progress.
     yields: u64,
     /// Turns lost to back edges since then.
@@ -70,6 +72,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     trail: Trail::new(),
     step: 0,
     wakes: 0,
+    others: false,
     yields: 0,
     loops: 0,
     hang: 0,

@@ -405,6 +405,8 @@ pub struct Ended {
     /// Signals and broadcasts of condition variables: they wake whoever waits at that moment, and nobody who comes
     /// later.
     pub wakes: u64,
+    /// Whether it started other processes, or became another program.
+    pub others: bool,
     /// Thread and stack that ended it, for signals and aborts.
     pub at: Option<(ThreadId, Stack)>,
     /// Address of a memory fault.

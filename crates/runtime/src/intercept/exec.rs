@@ -22,6 +22,7 @@ unsafe fn replace(_t: &mut Thread, environment: Strings, call: impl FnOnce() -> 
         // SAFETY: the caller's environment.
         unsafe { hide_plan(environment) };
     }
+    crate::token::scheduler().others = true;
     leaves();
     let result = call();
     stays();

@@ -53,6 +53,7 @@ pub unsafe extern "C" fn fork() -> pid_t {
     if let Some(t) = me() {
         t.frame = frame!();
         point(Operation::External);
+        token::scheduler().others = true;
         token::scheduler().trail.flush();
     }
     // SAFETY: the real function.
@@ -76,6 +77,7 @@ pub unsafe extern "C" fn _Fork() -> pid_t {
     if let Some(t) = me() {
         t.frame = frame!();
         point(Operation::External);
+        token::scheduler().others = true;
     }
     // SAFETY: the real function.
     let child = unsafe { real!(_Fork: fn() -> pid_t)() };

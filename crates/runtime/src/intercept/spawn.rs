@@ -38,6 +38,7 @@ macro_rules! spawn {
     ($($name:ident),*) => { interpose! { $(
         fn $name(_t; pid: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: Strings, environment: Strings) -> c_int {
             point(Operation::External);
+            scheduler().others = true;
             scheduler().trail.flush();
             let own = without_plan(environment);
             let environment = own.as_ref().map_or(environment, |list| list.as_ptr());

@@ -1,0 +1,58 @@
+//! Whether a program can have anything to do with a network.
+//!
+//! A network of its own for every run keeps runs that listen on one port apart, but the kernel takes a third of the time
+//! of a short run to make one and to throw it away. A program gets none that in its ordinary runs started no other
+//! process and whose files call nothing that opens a socket or starts a process unseen. (One that asks the kernel for a
+//! socket by hand shares the network with the other runs.)
+
+use crate::records::Records;
+use object::{Object, ObjectSymbol};
+use std::path::Path;
+
+/// What a program calls that comes to have a socket, or to start another program, in the C library.
+const DOORS: [&str; 9] = [
+    "socket",
+    "getaddrinfo",
+    "gethostbyname",
+    "gethostbyname_r",
+    "gethostbyaddr",
+    "getnameinfo",
+    "syslog",
+    "system",
+    "popen",
+];
+/// Libraries that offer doors and go through none themselves.
+const BASE: [&str; 9] = [
+    "libc.so",
+    "ld-linux",
+    "libm.so",
+    "libpthread.so",
+    "librt.so",
+    "libdl.so",
+    "libgcc_s.so",
+    "libstdc++.so",
+    "libresolv.so",
+];
+
+/// Whether the program with these records may use a network.
+pub(crate) fn is_wanted(program: &Path, records: &Records) -> bool {
+    let others = records.ended.as_ref().is_none_or(|ended| ended.others);
+    let loaded = records.modules.iter().map(|m| &m.path);
+    let loaded = loaded.chain(records.libraries.iter().map(|(path, _)| path));
+    let own = |path: &&Path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        !BASE.iter().any(|base| name.starts_with(base))
+    };
+    let mut files = std::iter::once(program).chain(loaded.map(Path::new)).filter(own);
+    records.processes != 1 || others || files.any(calls_a_door)
+}
+
+/// Whether a file calls one of the [`DOORS`]; one that cannot be read may.
+fn calls_a_door(file: &Path) -> bool {
+    let Ok(bytes) = std::fs::read(file) else { return true };
+    let Ok(elf) = object::File::parse(&*bytes) else {
+        return true;
+    };
+    elf.dynamic_symbols()
+        .any(|symbol| symbol.is_undefined() && symbol.name().is_ok_and(|name| DOORS.contains(&name)))
+}
