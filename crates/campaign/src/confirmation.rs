@@ -11,12 +11,18 @@ use deadheat_confirm::judge::Judge;
 use deadheat_confirm::{Case, RunError};
 use std::collections::{HashSet, VecDeque};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::{Duration, Instant};
 
 /// Tries of a candidate after each round, in parts of all tries: 1/10, 1/2, all. A true pair is usually shown in
 /// the first try or two.
 const ROUNDS: [(u32, u32); 3] = [(1, 10), (1, 2), (1, 1)];
 
-/// Advances all cases until they are settled or `stop` says so. After each round `kept` may save them.
+/// What is shown waits at most so long, in a long round, before it is saved.
+const SAVED_AFTER: Duration = Duration::from_secs(5);
+
+/// Advances all cases until they are settled or `stop` says so. After each round, and within a long one after something
+/// was shown, `kept` may save them.
 pub fn settle(
     judge: Judge<'_>,
     cases: &mut [Case],
@@ -26,31 +32,68 @@ pub fn settle(
     progress: &Progress,
     kept: &mut dyn FnMut(&[Case]),
 ) -> Result<(), RunError> {
+    let news = News::default();
     let work = Work {
         judge,
         causes: &order.causes,
         jobs,
-        stop,
+        stop: &|| stop() || news.are_due(),
         progress,
+        news: &news,
     };
     progress.known(cases);
     let mut alone = order.alone.clone();
     for (part, whole) in ROUNDS {
         let until = (judge.rules.tries * part).div_ceil(whole);
-        let result = work.round(cases, alone.iter().map(|i| vec![*i]), until).and_then(|()| {
-            work.round(cases, order.together.iter().cloned(), until)?;
-            let shown = |i: &&usize| cases[**i].hits > 0 && !alone.contains(i);
-            let promoted: Vec<usize> = order.together.iter().flatten().filter(shown).copied().collect();
-            alone.extend(&promoted);
-            work.round(cases, promoted.iter().map(|i| vec![*i]), until)
-        });
-        kept(cases);
-        result?;
+        loop {
+            let result = work.round(cases, alone.iter().map(|i| vec![*i]), until).and_then(|()| {
+                work.round(cases, order.together.iter().cloned(), until)?;
+                let shown = |i: &&usize| cases[**i].hits > 0 && !alone.contains(i);
+                let promoted: Vec<usize> = order.together.iter().flatten().filter(shown).copied().collect();
+                alone.extend(&promoted);
+                work.round(cases, promoted.iter().map(|i| vec![*i]), until)
+            });
+            kept(cases);
+            result?;
+            // The round was only interrupted: each case goes on from where it is.
+            if stop() || !news.are_due() {
+                break;
+            }
+            news.saved();
+        }
         if stop() {
             break;
         }
     }
     Ok(())
+}
+
+/// Whether something was shown that is not saved yet.
+struct News {
+    any: AtomicBool,
+    saved: Mutex<Instant>,
+}
+
+impl Default for News {
+    fn default() -> News {
+        News {
+            any: AtomicBool::new(false),
+            saved: Mutex::new(Instant::now()),
+        }
+    }
+}
+
+impl News {
+    fn are_due(&self) -> bool {
+        self.any.load(Relaxed) && self.saved.lock().is_ok_and(|saved| saved.elapsed() > SAVED_AFTER)
+    }
+
+    fn saved(&self) {
+        self.any.store(false, Relaxed);
+        if let Ok(mut saved) = self.saved.lock() {
+            *saved = Instant::now();
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -60,6 +103,7 @@ struct Work<'a> {
     jobs: usize,
     stop: &'a (dyn Fn() -> bool + Sync),
     progress: &'a Progress,
+    news: &'a News,
 }
 
 /// Candidates that are tried together, or one alone, with its cause.
@@ -114,13 +158,17 @@ impl Work<'_> {
             self.stop,
             &|item: &mut Item<'_>, halt: &dyn Fn() -> bool| {
                 let counts = |cases: &[&mut Case]| Counts::of(cases.iter().map(|c| &**c));
-                let before = counts(&item.cases);
+                let shown = |cases: &[&mut Case]| cases.iter().filter(|c| c.shown.is_some()).count();
+                let (before, known) = (counts(&item.cases), shown(&item.cases));
                 let result = match item.cases.as_mut_slice() {
                     [case] => self.judge.advance(case, until, halt),
                     several => self.judge.advance_together(several, until, halt),
                 };
-                let shown = item.cases.iter().any(|c| c.shown.is_some());
-                if let (Some(cause), true, Ok(mut queue)) = (item.cause, shown, queue.lock()) {
+                let now = shown(&item.cases);
+                if now > known {
+                    self.news.any.store(true, Relaxed);
+                }
+                if let (Some(cause), true, Ok(mut queue)) = (item.cause, now > 0, queue.lock()) {
                     queue.shown.insert(cause);
                 }
                 self.progress.judged(before, counts(&item.cases));
