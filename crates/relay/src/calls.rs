@@ -10,6 +10,7 @@ use crate::state::{Disjunct, State, Status};
 use crate::summary::{Case, Summary};
 use crate::symbolic_value::SymbolicValue::{self, Named, Top};
 use deadheat_ir::{Callee, FunctionId, Value};
+use std::sync::Arc;
 
 /// Functions that an indirect call is taken to call at most.
 pub const TARGETS: usize = 64;
@@ -112,12 +113,12 @@ impl Execution<'_> {
         if !harmless {
             for way in ways.iter_mut() {
                 actuals.iter().for_each(|value| way.publish(value));
-                for (path, value) in way.memory.clone() {
-                    if !way.is_private(path.root) && !matches!(value, Named(ref p) if matches!(p.root, Root::Thread(_)))
-                    {
-                        way.memory.insert(path, Top);
-                    }
-                }
+                let Disjunct { memory, published, .. } = way;
+                memory.replace(|path, value| {
+                    let private = path.root.is_made() && !published.contains(&Path::of(path.root));
+                    let handle = matches!(value, Named(p) if matches!(p.root, Root::Thread(_)));
+                    (!private && !handle).then_some(Top)
+                });
             }
         }
         self.define_all(at, &Top, ways);
@@ -229,7 +230,7 @@ impl Execution<'_> {
             }
             value => value.clone(),
         };
-        for (key, fact) in &case.requires {
+        for (key, fact) in case.requires.iter() {
             known(&before, &rebind(key)).and(*fact)?;
         }
         // The call's own names stand for something new.
@@ -252,11 +253,11 @@ impl Execution<'_> {
                 self.store(&mut way, &to, 8, value);
             }
         }
-        for path in &case.published {
+        for path in case.published.keys() {
             let value = rebind(path);
             way.publish(&value);
         }
-        for (site, status) in &case.threads {
+        for (site, status) in case.threads.iter() {
             self.note_thread(&mut way, frame.creation(*site), *status);
         }
         way.barriers = way.barriers.zip(case.barriers).map(|(a, b)| a.saturating_add(b));
@@ -277,6 +278,6 @@ impl Execution<'_> {
             (Some(Status::Many), Status::Many) => Status::Many,
             (_, status) => status,
         };
-        way.threads.insert(site, now);
+        Arc::make_mut(&mut way.threads).insert(site, now);
     }
 }

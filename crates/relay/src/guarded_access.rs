@@ -4,10 +4,9 @@
 use crate::access_path::{Path, Root, Site, Step, Symbol};
 use crate::execution::{AccessEvent, AccessKind};
 use crate::guard::{self, Guards};
-use crate::state::Status;
+use crate::state::Threads;
 use crate::subject::{Cell, Subject};
 use deadheat_ir::{FunctionId, LocationId, SymbolKind, TagId};
-use std::collections::BTreeMap;
 
 /// What accesses of one class have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,7 +28,7 @@ pub struct ClassKey {
     /// Locks.
     pub guards: Guards,
     /// Threads that run, as its thread knows.
-    pub threads: BTreeMap<Site, Status>,
+    pub threads: Threads,
     /// Barriers passed.
     pub barriers: Option<u8>,
 }

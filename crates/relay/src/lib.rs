@@ -33,6 +33,7 @@ pub mod lock_order;
 pub mod models;
 pub mod naming;
 pub mod parallelism;
+pub mod path_map;
 pub mod points_to;
 pub mod rank;
 pub mod relative_lockset;

@@ -12,6 +12,7 @@ use crate::symbolic_value::SymbolicValue::{self, Integer, Named, Top};
 use crate::transfer::{Place, UNKNOWN_LENGTH, any_byte, copy_memory, together};
 use deadheat_ir::{FunctionId, LocalId, Operation, Value};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 impl Execution<'_> {
     /// A call of a modelled function.
@@ -311,12 +312,13 @@ impl Execution<'_> {
     fn start(&self, way: &mut Disjunct, name: Site, functions: &[FunctionId], many: bool) {
         let known = way.threads.get(&name).copied();
         let again = many || matches!(known, Some(Status::Live | Status::Many));
-        way.threads
-            .insert(name, if again { Status::Many } else { Status::Live });
+        let now = if again { Status::Many } else { Status::Live };
+        let threads = Arc::make_mut(&mut way.threads);
+        threads.insert(name, now);
         for summary in functions.iter().filter_map(|f| self.summaries.summary(*f)) {
             for site in summary.cases.iter().flat_map(|c| c.threads.keys()) {
-                let status = way.threads.entry(*site).or_insert(Status::Live);
-                *status = (*status).max(if again { Status::Many } else { Status::Live });
+                let status = threads.entry(*site).or_insert(Status::Live);
+                *status = (*status).max(now);
             }
         }
         way.forget_shared();
@@ -411,7 +413,7 @@ impl Execution<'_> {
 
     /// A creation's threads are over, and what they waited for themselves.
     fn joined(&self, way: &mut Disjunct, site: Site) {
-        way.threads.insert(site, Status::Joined);
+        Arc::make_mut(&mut way.threads).insert(site, Status::Joined);
         let started = self.creations.get(&site).into_iter().flatten();
         for body in started.filter_map(|s| self.subject.module[*s].body()) {
             let Some(summary) = self.summaries.summary(body) else {
@@ -421,7 +423,7 @@ impl Execution<'_> {
             for site in below {
                 let over = |c: &crate::summary::Case| c.threads.get(&site).is_none_or(|s| *s == Status::Joined);
                 if summary.cases.iter().all(over) {
-                    way.threads.insert(site, Status::Joined);
+                    Arc::make_mut(&mut way.threads).insert(site, Status::Joined);
                 }
             }
         }

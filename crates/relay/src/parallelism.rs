@@ -5,11 +5,9 @@
 //! what it has not created does not run yet. What was joined before a thread was created does not run beside it.
 //! Barriers: two threads that both pass them are in different phases where they have passed different numbers of them.
 
-use crate::access_path::Site;
 use crate::guarded_access::ClassKey;
-use crate::state::Status;
+use crate::state::{Status, Threads};
 use crate::thread_root::{Start, ThreadRoot};
-use std::collections::BTreeMap;
 
 /// Who is an ancestor of whom.
 #[derive(Debug)]
@@ -87,7 +85,7 @@ pub struct Moment<'a> {
     /// The root's number.
     pub root: usize,
     /// Threads that run, as its thread knows.
-    pub threads: &'a BTreeMap<Site, Status>,
+    pub threads: &'a Threads,
     /// Barriers passed.
     pub barriers: Option<u8>,
 }

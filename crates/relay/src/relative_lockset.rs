@@ -9,7 +9,7 @@
 //! of locks.
 
 use crate::access_path::Path;
-use std::cmp::Ordering;
+use crate::path_map::PathMap;
 
 /// Levels are kept between minus this and this, so that loops end.
 const LEVELS: i8 = 8;
@@ -95,7 +95,7 @@ impl Change {
 /// The locks that differ from those held on entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativeLockset {
-    changes: Vec<(Path, Change)>,
+    changes: PathMap<Change>,
 }
 
 impl RelativeLockset {
@@ -111,86 +111,65 @@ impl RelativeLockset {
 
     /// L+.
     pub fn acquired(&self) -> impl Iterator<Item = &Path> {
-        self.changes.iter().filter(|(_, c)| c.acquired).map(|(path, _)| path)
+        self.changes().filter(|(_, c)| c.acquired).map(|(path, _)| path)
     }
 
     /// L-.
     pub fn released(&self) -> impl Iterator<Item = &Path> {
-        self.changes.iter().filter(|(_, c)| c.released).map(|(path, _)| path)
+        self.changes().filter(|(_, c)| c.released).map(|(path, _)| path)
     }
 
     /// What has become of the lock.
     pub fn get(&self, lock: &Path) -> Option<Change> {
-        let at = self.changes.binary_search_by(|(path, _)| path.cmp(lock)).ok()?;
-        Some(self.changes[at].1)
+        self.changes.get(lock).copied()
     }
 
     /// Applies a change of one lock.
     pub fn apply(&mut self, lock: &Path, change: Change) {
-        match self.changes.binary_search_by(|(path, _)| path.cmp(lock)) {
-            Ok(at) => {
-                let new = self.changes[at].1.then(change);
-                if new.says_something() {
-                    self.changes[at].1 = new;
-                } else {
-                    self.changes.remove(at);
-                }
-            }
-            Err(at) => self.changes.insert(at, (lock.clone(), Change::NONE.then(change))),
+        let known = self.get(lock);
+        let new = known.unwrap_or(Change::NONE).then(change);
+        if new.says_something() || known.is_none() {
+            self.changes.insert(lock.clone(), new);
+        } else {
+            self.changes.remove(lock);
         }
     }
 
     /// `lockUpdate` (figure 3): the changes of a callee, in this function's terms, after these.
     pub fn update(&mut self, callee: &RelativeLockset) {
-        for (lock, change) in &callee.changes {
-            self.apply(lock, *change);
+        for (lock, change) in callee.changes() {
+            self.apply(lock, change);
         }
     }
 
     /// The join of two paths: (L+ ∩ L+', L- ∪ L-').
     pub fn join(&self, other: &RelativeLockset) -> RelativeLockset {
-        let mut joined = Vec::with_capacity(self.changes.len().max(other.changes.len()));
-        let (mut a, mut b) = (self.changes.iter().peekable(), other.changes.iter().peekable());
-        loop {
-            let order = match (a.peek(), b.peek()) {
-                (None, None) => break,
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(x), Some(y)) => x.0.cmp(&y.0),
-            };
-            let (x, y) = match order {
-                Ordering::Less => (a.next(), None),
-                Ordering::Greater => (None, b.next()),
-                Ordering::Equal => (a.next(), b.next()),
-            };
-            let Some((path, _)) = x.or(y) else { break };
-            let change = |e: Option<&(Path, Change)>| e.map_or(Change::NONE, |e| e.1);
-            let change = change(x).join(change(y));
-            if change.says_something() {
-                joined.push((path.clone(), change));
-            }
-        }
-        RelativeLockset { changes: joined }
+        let changes = self.changes.merge(&other.changes, |a, b| {
+            let change = |c: Option<&Change>| c.copied().unwrap_or(Change::NONE);
+            Some(change(a).join(change(b))).filter(Change::says_something)
+        });
+        RelativeLockset { changes }
     }
 
     /// Takes locks out of L+ whose name leads elsewhere from now on, or that may have been released by another name.
     pub fn forget(&mut self, which: impl Fn(&Path) -> bool) {
-        for (path, change) in &mut self.changes {
-            if which(path) {
-                change.acquired = false;
-                change.level = change.level.min(0);
-            }
-        }
-        self.changes.retain(|(_, c)| c.says_something());
+        self.changes.replace(|path, change| {
+            which(path).then_some(Change {
+                acquired: false,
+                level: change.level.min(0),
+                ..*change
+            })
+        });
+        self.changes.retain(|_, c| c.says_something());
     }
 
     /// The changes in other terms: those of locks that have no name there are dropped from L+, and counted if they are
     /// in L-.
     pub fn rebind(&self, rename: impl Fn(&Path) -> Option<Path>) -> (RelativeLockset, usize) {
         let (mut rebound, mut lost) = (RelativeLockset::default(), 0);
-        for (path, change) in &self.changes {
+        for (path, change) in self.changes() {
             match rename(path) {
-                Some(path) => rebound.apply(&path, *change),
+                Some(path) => rebound.apply(&path, change),
                 None => lost += usize::from(change.released),
             }
         }

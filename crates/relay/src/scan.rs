@@ -5,12 +5,14 @@ use crate::execution::Summaries;
 use crate::lock_order::{self, LeftLock, LockCycle};
 use crate::models::Models;
 use crate::parallelism::Parallelism;
+use crate::state::Threads;
 use crate::subject::{Aliasing, Subject};
 use crate::thread_root::{RootKey, Start};
 use crate::top_down::{self, TopDown};
 use crate::warning::{self, Warnings};
 use deadheat_ir::{FunctionId, Module, SymbolKind};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -90,13 +92,13 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
         .map(|function| RootKey { start, function });
     starts.splice(0..0, program);
     // What runs before main has threads running when main begins.
-    let mut running = std::collections::BTreeMap::new();
+    let mut running = Threads::default();
     for key in starts
         .iter()
         .filter(|k| k.start == Start::Program && Some(k.function) != main)
     {
         let cases = summaries.summary(key.function).map_or(&[][..], |s| &s.cases);
-        running.extend(
+        Arc::make_mut(&mut running).extend(
             cases
                 .iter()
                 .flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))),

@@ -9,9 +9,11 @@
 
 use crate::access_path::{Path, Root, Site, may_overlap};
 use crate::fact::Fact;
+use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
 use crate::symbolic_value::SymbolicValue;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Ways that are kept apart.
 pub const DISJUNCTS: usize = 4;
@@ -30,19 +32,22 @@ pub enum Status {
     Many,
 }
 
+/// The threads that run, by their creations; copies share it.
+pub type Threads = Arc<BTreeMap<Site, Status>>;
+
 /// One way to be at a point.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Disjunct {
     /// Values of locations that differ from those on entry.
-    pub memory: BTreeMap<Path, SymbolicValue>,
+    pub memory: PathMap<SymbolicValue>,
     /// What is known of values, by their name without a constant part.
-    pub facts: BTreeMap<Path, Fact>,
+    pub facts: PathMap<Fact>,
     /// Locks acquired and released since entry.
     pub locks: RelativeLockset,
     /// Objects that may have become known to other threads since entry: made here, or reached from a formal.
-    pub published: BTreeSet<Path>,
+    pub published: PathSet,
     /// Threads created since entry.
-    pub threads: BTreeMap<Site, Status>,
+    pub threads: Threads,
     /// How often this thread has passed a barrier; none where that is not one number.
     pub barriers: Option<u8>,
 }
@@ -98,9 +103,7 @@ impl Disjunct {
 
     /// Kept locations with this root.
     pub fn with_root(&self, root: Root) -> impl Iterator<Item = (&Path, &SymbolicValue)> {
-        self.memory
-            .range(Path::of(root).floor()..)
-            .take_while(move |(p, _)| p.root == root)
+        self.memory.with_root(root)
     }
 
     /// Stores a value at the one location that the path is. Gives whether the object now holds a value that could not
@@ -117,7 +120,7 @@ impl Disjunct {
                 self.memory.insert(path, SymbolicValue::Top);
             }
         }
-        if self.memory.len() >= LOCATIONS && !self.memory.contains_key(location) {
+        if self.memory.len() >= LOCATIONS && !self.memory.contains(location) {
             return true;
         }
         // An element that is not known keeps what it may hold, for handles of threads.
@@ -143,7 +146,7 @@ impl Disjunct {
                 _ => continue,
             };
             let root = object.root;
-            if self.published.insert(object) {
+            if self.published.add(object) {
                 let reached = self.with_root(root).flat_map(|(_, v)| v.paths().iter().cloned());
                 work.extend(reached.collect::<Vec<_>>());
             }
@@ -170,7 +173,7 @@ impl Disjunct {
     pub fn forget(&mut self, gone: impl Fn(Root) -> bool + Copy) {
         self.locks.forget(|p| p.mentions(gone));
         self.facts.retain(|p, _| !p.mentions(gone));
-        self.published.retain(|p| !p.mentions(gone));
+        self.published.retain(|p, ()| !p.mentions(gone));
         let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
         for path in stale {
             let Some(value) = self.memory.remove(&path) else {
@@ -178,80 +181,56 @@ impl Disjunct {
             };
             // Of an element whose index is gone it is known only that some element holds the value.
             if let Some(some) = path.without_index(gone) {
-                let known = self.memory.entry(some).or_insert_with(|| value.clone());
-                if *known != value {
-                    *known = SymbolicValue::Top;
-                }
+                let one = self.memory.get(&some).is_none_or(|known| *known == value);
+                self.memory.insert(some, if one { value } else { SymbolicValue::Top });
             }
         }
-        for value in self.memory.values_mut() {
-            if value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone)) {
-                *value = SymbolicValue::Top;
-            }
-        }
+        self.memory.replace(|_, value| {
+            let stale = value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone));
+            stale.then_some(SymbolicValue::Top)
+        });
     }
 
     /// Drops values of memory that others may write.
     pub fn forget_shared(&mut self) {
         let published = &self.published;
-        for (path, value) in &mut self.memory {
-            let private = path.root.is_made() && !published.contains(&Path::of(path.root)) && !path.loads();
+        self.memory.replace(|path, value| {
+            let private = path.root.is_made() && !path.loads() && !published.contains(&Path::of(path.root));
             // Handles are written by who creates and read by who joins.
             let handle = matches!(value, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
-            if !private && !handle {
-                *value = SymbolicValue::Top;
-            }
-        }
+            (!private && !handle).then_some(SymbolicValue::Top)
+        });
         self.facts.retain(|key, _| !key.loads());
     }
 
     /// The join of two ways.
     pub fn join(&self, other: &Disjunct) -> Disjunct {
-        let mut memory = BTreeMap::new();
-        for (path, value) in &self.memory {
-            let same = other.memory.get(path) == Some(value);
-            memory.insert(path.clone(), if same { value.clone() } else { SymbolicValue::Top });
-        }
-        for path in other.memory.keys() {
-            memory.entry(path.clone()).or_insert(SymbolicValue::Top);
-        }
         // A handle stands there or nothing does: whoever joins what stands there joins that thread.
-        for (path, value) in &mut memory {
-            let one = match (self.memory.get(path), other.memory.get(path)) {
-                (Some(one), None) | (None, Some(one)) => one,
-                _ => continue,
-            };
-            if matches!(one, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_))) {
-                *value = one.clone();
-            }
-        }
-        let either = |path: &Path| self.fact(path).or(other.fact(path));
-        let facts = self
-            .facts
-            .keys()
-            .map(|p| (p.clone(), either(p)))
-            .filter(|(_, f)| f.says_something());
+        let handle = |v: &SymbolicValue| matches!(v, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
+        let memory = self.memory.merge(&other.memory, |a, b| match (a, b) {
+            (Some(a), Some(b)) if a == b => Some(a.clone()),
+            (Some(one), None) | (None, Some(one)) if handle(one) => Some(one.clone()),
+            _ => Some(SymbolicValue::Top),
+        });
+        let facts = self.facts.merge(&other.facts, |a, b| {
+            Some(a?.or(*b?)).filter(|f| f.says_something())
+        });
         let mut threads = self.threads.clone();
-        for (site, status) in &other.threads {
-            let known = threads.entry(*site).or_insert(*status);
-            *known = (*known).max(*status);
+        if !Arc::ptr_eq(&threads, &other.threads) && threads != other.threads {
+            let all = Arc::make_mut(&mut threads);
+            for (site, status) in other.threads.iter() {
+                let known = all.entry(*site).or_insert(*status);
+                *known = (*known).max(*status);
+            }
         }
         Disjunct {
             memory,
-            facts: facts.collect(),
+            facts,
             locks: self.locks.join(&other.locks),
-            published: self.published.union(&other.published).cloned().collect(),
+            published: self.published.union(&other.published),
             threads,
             barriers: self.barriers.filter(|n| other.barriers == Some(*n)),
         }
-    }
-}
-
-impl Path {
-    /// Below all paths with this root.
-    fn floor(mut self) -> Path {
-        self.last_mut().offset = i64::MIN;
-        self
     }
 }
 

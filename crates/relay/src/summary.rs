@@ -9,8 +9,9 @@
 use crate::access_path::{Path, Root, Site};
 use crate::execution::Execution;
 use crate::fact::Fact;
+use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
-use crate::state::{Disjunct, Status};
+use crate::state::{Disjunct, Threads};
 use crate::symbolic_value::SymbolicValue::{self, Top};
 use deadheat_ir::SymbolId;
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,13 +51,13 @@ pub struct Case {
     /// What is known of that.
     pub fact: Fact,
     /// What holds of values on entry.
-    pub requires: BTreeMap<Path, Fact>,
+    pub requires: PathMap<Fact>,
     /// What is stored where.
-    pub memory: BTreeMap<Path, SymbolicValue>,
+    pub memory: PathMap<SymbolicValue>,
     /// What other threads may know of now.
-    pub published: BTreeSet<Path>,
+    pub published: PathSet,
     /// Threads created.
-    pub threads: BTreeMap<Site, Status>,
+    pub threads: Threads,
     /// Barriers passed.
     pub barriers: Option<u8>,
 }
@@ -125,7 +126,7 @@ impl Case {
             let local = |r: Root| matches!(r, Root::Local(site) if site.function == function);
             !v.paths().iter().any(|p| p.mentions(local))
         };
-        let mut memory = BTreeMap::new();
+        let mut memory = PathMap::default();
         // What hangs on something new that is stored in something seen is seen too.
         let mut seen: BTreeSet<Root> = way.memory.keys().map(|p| p.root).filter(|r| is_seen(*r)).collect();
         seen.extend(given.iter().copied());
@@ -150,7 +151,7 @@ impl Case {
             }
             seen.extend(more);
         }
-        for (path, value) in &way.memory {
+        for (path, value) in way.memory.iter() {
             if !seen.contains(&path.root) || matches!(path.root, Root::Local(_) | Root::Opaque(_)) {
                 continue;
             }
@@ -163,18 +164,20 @@ impl Case {
         let on_entry = |r: Root| matches!(r, Root::Formal(_) | Root::Global(_));
         let requires = way
             .facts
-            .into_iter()
+            .iter()
             .filter(|(key, _)| on_entry(key.root))
             .take(LOCATIONS)
+            .map(|(key, fact)| (key.clone(), *fact))
             .collect();
-        let kept = way.published.into_iter().filter(|p| !matches!(p.root, Root::Local(_)));
+        let mut published = way.published;
+        published.retain(|p, ()| !matches!(p.root, Root::Local(_)));
         Case {
             locks: way.locks,
             result: if outlives(&result) { result } else { Top },
             fact,
             requires,
             memory,
-            published: kept.collect(),
+            published,
             threads: way.threads,
             barriers: way.barriers,
         }

@@ -84,11 +84,11 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
     }
     way.publish(event.argument);
     let made = seen.into_iter().filter(|r| r.is_made());
-    way.published.extend(made.map(Path::of));
-    way.threads.clone_from(&event.way.threads);
+    way.published.extend(made.map(|r| (Path::of(r), ())));
+    way.threads = event.way.threads.clone();
     let again = event.model.many || matches!(way.threads.get(&event.name), Some(Status::Live | Status::Many));
-    way.threads
-        .insert(event.name, if again { Status::Many } else { Status::Live });
+    let now = if again { Status::Many } else { Status::Live };
+    Arc::make_mut(&mut way.threads).insert(event.name, now);
     let formals = match event.model.function_at.is_some()
         && event.model.argument_at.is_none()
         && event.model.argument.is_none()

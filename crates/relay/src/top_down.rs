@@ -14,7 +14,7 @@ use crate::execution::{AccessEvent, CallEvent, CreationEvent, Entry, Execution, 
 use crate::guarded_access::{self, ClassKey, OCCURRENCES, Occurrence};
 use crate::models::RootKind;
 use crate::relative_lockset::{Change, Mode, RelativeLockset};
-use crate::state::{Disjunct, Status};
+use crate::state::{Disjunct, Status, Threads};
 use crate::subject::Subject;
 use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
@@ -58,7 +58,7 @@ pub struct LockOrder {
     /// All locks held.
     pub all: Vec<Path>,
     /// Threads that run, as its thread knows.
-    pub threads: BTreeMap<Site, Status>,
+    pub threads: Threads,
     /// Where it is taken.
     pub at: Occurrence,
 }
@@ -104,7 +104,7 @@ pub fn run(
     subject: &Subject<'_>,
     summaries: &BottomUp,
     starts: &[RootKey],
-    running: &BTreeMap<Site, Status>,
+    running: &Threads,
 ) -> TopDown {
     let mut work = Work {
         subject,
@@ -123,7 +123,7 @@ pub fn run(
         let entry = Entry {
             formals: thread_root::known_formals(vec![], key.function, parameters),
             way: Disjunct {
-                threads: if number == 0 { running.clone() } else { BTreeMap::new() },
+                threads: if number == 0 { running.clone() } else { Threads::default() },
                 ..Disjunct::entry()
             },
             creator: None,
@@ -358,18 +358,15 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
         }
     }
     // Handles of threads, for whoever joins them.
-    let handles = event
-        .way
-        .memory
-        .iter()
-        .filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
+    let memory = event.way.memory.iter();
+    let handles = memory.filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
     way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
     way.published = event
         .way
         .published
-        .iter()
+        .keys()
         .filter(|p| seen.contains(&p.root))
-        .cloned()
+        .map(|p| (p.clone(), ()))
         .collect();
     let bases: Vec<Path> = event
         .actuals
