@@ -202,6 +202,7 @@ impl Execution<'_> {
         actuals: &[SymbolicValue],
         mut way: Disjunct,
     ) -> Option<Disjunct> {
+        self.threads_matter |= !(case.threads.is_empty() && summary.joined.is_empty() && summary.creations.is_empty());
         let call = self.site(at);
         let given = match &case.result {
             Named(path) if !path.loads() => Some(path.root),

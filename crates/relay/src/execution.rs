@@ -169,6 +169,8 @@ pub struct Execution<'a> {
     pub(crate) joins_unknown: BTreeSet<usize>,
     /// Locks given back or taken that have no name.
     pub(crate) nameless: u32,
+    /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
+    pub(crate) threads_matter: bool,
     changed: bool,
     states: Vec<State>,
     /// Blocks that did not come to rest.
@@ -192,6 +194,7 @@ impl<'a> Execution<'a> {
             joins_in_loop: BTreeMap::new(),
             joins_unknown: BTreeSet::new(),
             nameless: 0,
+            threads_matter: false,
             changed: false,
             states: Vec::new(),
             unsettled: 0,

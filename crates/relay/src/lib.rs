@@ -32,6 +32,7 @@ mod library_calls;
 pub mod lock_order;
 pub mod models;
 pub mod naming;
+mod observation;
 pub mod parallelism;
 pub mod path_map;
 pub mod points_to;

@@ -241,6 +241,7 @@ impl Execution<'_> {
         ways: &mut [Disjunct],
         observer: &mut dyn Observer,
     ) {
+        self.threads_matter = true;
         let site = self.site(at);
         let actual = |n: u16| actuals.get(usize::from(n)).cloned().unwrap_or(Top);
         for way in ways {
@@ -365,6 +366,7 @@ impl Execution<'_> {
         at: usize,
         element: bool,
     ) {
+        self.threads_matter = true;
         let shape = &self.subject.shapes[self.function.index()];
         let around = shape.innermost[self.block_of(at)];
         let sites: BTreeSet<Site> = handle

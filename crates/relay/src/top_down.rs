@@ -8,26 +8,24 @@
 //! Waves of contexts are executed in parallel; what they find is put together in order, so that results do not depend on
 //! the number of threads.
 
-use crate::access_path::{Path, Root, Site};
+use crate::access_path::Path;
 use crate::bottom_up::BottomUp;
-use crate::execution::{AccessEvent, CallEvent, CreationEvent, Entry, Execution, Observer};
-use crate::guarded_access::{self, ClassKey, OCCURRENCES, Occurrence};
+use crate::execution::{Entry, Execution};
+use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
 use crate::models::RootKind;
-use crate::relative_lockset::{Change, Mode, RelativeLockset};
-use crate::state::{Disjunct, Status, Threads};
+use crate::observation::{Seen, Watch, is_alone};
+use crate::relative_lockset::{Mode, RelativeLockset};
+use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
-use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 /// Contexts of a function below one root.
 pub const CONTEXTS: usize = 24;
 /// Times that the joined context of a function is executed again because it has grown.
 const GROWTHS: u32 = 4;
-/// Locations that a callee is entered with.
-const LOCATIONS: usize = 48;
 
 /// A function and what it is entered with.
 #[derive(Clone, Debug)]
@@ -114,6 +112,7 @@ pub fn run(
         known: HashMap::new(),
         count: HashMap::new(),
         roots: HashMap::new(),
+        shown: HashMap::new(),
         due: Vec::new(),
     };
     for (number, key) in starts.iter().enumerate() {
@@ -132,8 +131,7 @@ pub fn run(
     }
     while !work.due.is_empty() {
         let due = std::mem::take(&mut work.due);
-        let seen: Vec<Seen> = due.par_iter().map(|context| work.execute(*context)).collect();
-        for (context, seen) in due.into_iter().zip(seen) {
+        for (context, seen) in work.wave(&due) {
             work.take(context, seen);
         }
     }
@@ -150,243 +148,14 @@ struct Work<'a> {
     /// Contexts of a function below a root: how many, the joined one, how often it has grown.
     count: HashMap<(usize, FunctionId), (usize, Option<u32>, u32)>,
     roots: HashMap<RootKey, usize>,
+    /// What executions showed that do not depend on who runs beside them.
+    shown: HashMap<Likeness, Seen>,
     due: Vec<u32>,
 }
 
-/// What one execution showed.
-#[derive(Default)]
-struct Seen {
-    classes: Vec<(ClassKey, Occurrence)>,
-    calls: Vec<(FunctionId, Entry, Option<LocationId>)>,
-    creations: Vec<Created>,
-    orders: Vec<LockOrder>,
-    exits: Vec<RelativeLockset>,
-    controls: Vec<Path>,
-    hand_made: Vec<Path>,
-    barriers: u8,
-    nameless: usize,
-    unknown_starts: usize,
-}
-
-/// A root's start that an execution showed.
-struct Created {
-    key: RootKey,
-    kind: RootKind,
-    location: Option<LocationId>,
-    entry: Entry,
-    own: Option<Root>,
-    again: bool,
-}
-
-struct Watch<'a> {
-    subject: &'a Subject<'a>,
-    summaries: &'a BottomUp,
-    single: &'a [bool],
-    context: u32,
-    root: usize,
-    start: Start,
-    creator: Option<Site>,
-    function: FunctionId,
-    seen: Seen,
-}
-
-impl Watch<'_> {
-    /// Whether other code may run at the same time.
-    fn is_alone(&self, way: &Disjunct) -> bool {
-        self.start == Start::Program && way.threads.values().all(|s| *s == Status::Joined)
-    }
-
-    /// Whether the lock's name stands for one lock in the whole run.
-    fn is_single(&self, path: &Path) -> bool {
-        if path.is_indexed() {
-            return false;
-        }
-        match path.root {
-            Root::Global(_) => true,
-            Root::Local(site) | Root::Fresh(site) => {
-                let function = site.function as usize;
-                let shape = &self.subject.shapes[function];
-                let body = &self.subject.module.functions[function];
-                let block = body.blocks.partition_point(|b| b.end <= site.instruction);
-                let looped = shape.innermost.get(block).is_none_or(Option::is_some);
-                self.single[function] && (!looped || matches!(path.root, Root::Local(_)))
-            }
-            _ => false,
-        }
-    }
-
-    fn occurrence(&self, site: Site, location: Option<LocationId>) -> Occurrence {
-        Occurrence {
-            site,
-            location,
-            context: self.context,
-            volatile: false,
-        }
-    }
-}
-
-impl Observer for Watch<'_> {
-    fn access(&mut self, event: AccessEvent<'_>) {
-        if self.is_alone(event.way) {
-            return;
-        }
-        self.seen.barriers = self.seen.barriers.max(event.way.barriers.unwrap_or(1));
-        for class in guarded_access::classes(self.subject, &event, self.root, &|p| self.is_single(p)) {
-            let occurrence = Occurrence {
-                volatile: event.volatile,
-                ..self.occurrence(event.site, event.location)
-            };
-            self.seen.classes.push((class, occurrence));
-        }
-    }
-
-    fn call(&mut self, event: CallEvent<'_>) {
-        self.seen.controls.extend(event.once.cloned());
-        let creates = self.summaries_create(event.callee);
-        // Before the first thread, and after the last, nothing can race.
-        if self.is_alone(event.way) && !creates {
-            return;
-        }
-        let entry = callee_entry(self.subject, &event, self.creator_for(&event));
-        self.seen.calls.push((event.callee, entry, event.location));
-    }
-
-    fn creation(&mut self, event: CreationEvent<'_>) {
-        self.seen.unknown_starts += usize::from(event.functions.is_empty());
-        let again = event.model.many || matches!(event.way.threads.get(&event.name), Some(Status::Live | Status::Many));
-        for function in event.functions {
-            let (mut entry, own) = thread_root::entry_of(&event, *function);
-            let parameters = self.subject.module[*function].parameters as usize;
-            entry.formals = thread_root::known_formals(entry.formals, *function, parameters);
-            self.seen.creations.push(Created {
-                key: RootKey {
-                    start: Start::Creation(event.name),
-                    function: *function,
-                },
-                kind: event.model.kind,
-                location: event.location,
-                entry,
-                own,
-                again,
-            });
-        }
-    }
-
-    fn acquisition(&mut self, site: Site, location: Option<LocationId>, lock: &Path, mode: Mode, way: &Disjunct) {
-        let held: Vec<(&Path, Change)> = way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0).collect();
-        if held.is_empty() || !self.is_single(lock) {
-            return;
-        }
-        let held: Vec<(&Path, Change)> = held.into_iter().filter(|(p, _)| self.is_single(p)).collect();
-        let all: Vec<Path> = held.iter().map(|(p, _)| (*p).clone()).collect();
-        for (path, change) in held {
-            self.seen.orders.push(LockOrder {
-                root: self.root,
-                held: path.clone(),
-                held_mode: change.mode,
-                taken: lock.clone(),
-                taken_mode: mode,
-                all: all.clone(),
-                threads: way.threads.clone(),
-                at: self.occurrence(site, location),
-            });
-        }
-    }
-
-    fn hand_made_lock(&mut self, word: &Path) {
-        self.seen.hand_made.push(word.clone());
-    }
-
-    fn nameless_lock(&mut self, _: Site) {
-        self.seen.nameless += 1;
-    }
-
-    fn exit(&mut self, way: &Disjunct) {
-        self.seen.barriers = self.seen.barriers.max(way.barriers.unwrap_or(1));
-        self.seen.exits.push(way.locks.clone());
-    }
-}
-
-impl Watch<'_> {
-    fn summaries_create(&self, callee: FunctionId) -> bool {
-        use crate::execution::Summaries;
-        self.summaries.summary(callee).is_none_or(|s| !s.creations.is_empty())
-    }
-
-    /// The name of creations below a call that this function, or one of its callers, decides on.
-    fn creator_for(&self, event: &CallEvent<'_>) -> Option<Site> {
-        use crate::execution::Summaries;
-        let decides = |f| {
-            self.summaries
-                .summary(f)
-                .is_some_and(|s| !s.decided_by_caller.is_empty())
-        };
-        if !decides(event.callee) {
-            return None;
-        }
-        let own = self
-            .summaries
-            .summary(self.function)
-            .is_some_and(|s| s.decided_by_caller.contains(&event.site));
-        self.creator.filter(|_| own).or(Some(event.site))
-    }
-}
-
-/// What a callee is entered with.
-fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>) -> Entry {
-    let parameters = subject.module[event.callee].parameters as usize;
-    let formals: Vec<_> = event.actuals.iter().take(parameters).map(|v| Some(v.clone())).collect();
-    let mut way = Disjunct {
-        threads: event.way.threads.clone(),
-        barriers: event.way.barriers,
-        ..Disjunct::default()
-    };
-    for (lock, change) in event.way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0) {
-        for _ in 0..change.level.max(1) {
-            way.locks.apply(lock, Change::acquire(change.mode));
-        }
-    }
-    let mut seen: BTreeSet<Root> = event.actuals.iter().flat_map(|v| v.paths()).map(|p| p.root).collect();
-    let mut due: Vec<Root> = seen.iter().copied().collect();
-    while let Some(root) = due.pop() {
-        for (path, value) in event.way.with_root(root).filter(|(_, v)| **v != SymbolicValue::Top) {
-            if way.memory.len() >= LOCATIONS {
-                break;
-            }
-            way.memory.insert(path.clone(), value.clone());
-            due.extend(value.paths().iter().map(|p| p.root).filter(|r| seen.insert(*r)));
-        }
-    }
-    // Handles of threads, for whoever joins them.
-    let memory = event.way.memory.iter();
-    let handles = memory.filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
-    way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
-    way.published = event
-        .way
-        .published
-        .keys()
-        .filter(|p| seen.contains(&p.root))
-        .map(|p| (p.clone(), ()))
-        .collect();
-    let bases: Vec<Path> = event
-        .actuals
-        .iter()
-        .filter_map(|v| v.key().cloned())
-        .map(|p| p.split().0)
-        .collect();
-    way.facts = event
-        .way
-        .facts
-        .iter()
-        .filter(|(k, _)| bases.contains(k))
-        .map(|(k, f)| (k.clone(), *f))
-        .collect();
-    Entry {
-        formals: thread_root::known_formals(formals, event.callee, parameters),
-        way,
-        creator,
-    }
-}
+/// What contexts have in common that differ in the root and in the threads that run only: the function, the entry
+/// without the threads, and whether other code may run at all.
+type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
     fn root(&mut self, key: RootKey, kind: RootKind, location: Option<LocationId>) -> usize {
@@ -454,6 +223,42 @@ impl Work<'_> {
         }
     }
 
+    fn likeness(&self, number: u32) -> Likeness {
+        let context = &self.found.contexts[number as usize];
+        let mut entry = context.entry.clone();
+        let threads = std::mem::take(&mut entry.way.threads);
+        let start = self.found.roots[context.root].key.start;
+        (context.function, entry, is_alone(start, &threads))
+    }
+
+    /// What each of these contexts shows, in their order: one of those that are alike is executed, and the others only
+    /// if threads turn out to matter.
+    fn wave(&mut self, due: &[u32]) -> Vec<(u32, Seen)> {
+        let alike: Vec<Likeness> = due.iter().map(|number| self.likeness(*number)).collect();
+        let mut known: HashSet<&Likeness> = HashSet::new();
+        let fresh = |at: &usize| !self.shown.contains_key(&alike[*at]) && known.insert(&alike[*at]);
+        let first: Vec<usize> = (0..due.len()).filter(fresh).collect();
+        let execute = |at: &usize| (*at, self.execute(due[*at]));
+        let mut seen: BTreeMap<usize, Seen> = first.par_iter().map(execute).collect();
+        let lasting = |seen: &Seen| !seen.threads_matter;
+        let lasting: Vec<usize> = first.into_iter().filter(|at| lasting(&seen[at])).collect();
+        for at in lasting {
+            let shown = seen.remove(&at).unwrap_or_default();
+            self.shown.insert(alike[at].clone(), shown);
+        }
+        let unseen = |at: &usize| !seen.contains_key(at) && !self.shown.contains_key(&alike[*at]);
+        let rest: Vec<usize> = (0..due.len()).filter(unseen).collect();
+        let execute = |at: &usize| (*at, self.execute(due[*at]));
+        seen.extend(rest.par_iter().map(execute).collect::<Vec<_>>());
+        let all = due.iter().zip(&alike).enumerate();
+        all.filter_map(|(at, (number, alike))| {
+            let context = &self.found.contexts[*number as usize];
+            let again = || Some(self.shown.get(alike)?.under(*number, context.root, &context.entry.way.threads));
+            Some((*number, seen.remove(&at).or_else(again)?))
+        })
+        .collect()
+    }
+
     fn execute(&self, number: u32) -> Seen {
         let context = &self.found.contexts[number as usize];
         let mut execution = Execution::run(self.subject, self.summaries, context.function, &context.entry);
@@ -469,6 +274,7 @@ impl Work<'_> {
             seen: Seen::default(),
         };
         execution.observe(&mut watch);
+        watch.seen.threads_matter = execution.threads_matter;
         watch.seen
     }
 

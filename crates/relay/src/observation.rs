@@ -1,0 +1,284 @@
+//! What one execution of a function in one context shows: accesses, calls, threads created, locks taken.
+//!
+//! A function that neither creates threads nor waits for any does the same whoever runs beside it. What its execution
+//! shows is then taken over for every context that differs in nothing but the root and the threads that run
+//! ([`Seen::under`]): most functions of a server are reached from each of its threads.
+
+use crate::access_path::{Path, Root, Site};
+use crate::bottom_up::BottomUp;
+use crate::execution::{AccessEvent, CallEvent, CreationEvent, Entry, Observer};
+use crate::guarded_access::{self, ClassKey, Occurrence};
+use crate::models::RootKind;
+use crate::relative_lockset::{Change, Mode, RelativeLockset};
+use crate::state::{Disjunct, Status, Threads};
+use crate::subject::Subject;
+use crate::symbolic_value::SymbolicValue;
+use crate::thread_root::{self, RootKey, Start};
+use crate::top_down::LockOrder;
+use deadheat_ir::{FunctionId, LocationId};
+use std::collections::BTreeSet;
+
+/// Locations that a callee is entered with.
+const LOCATIONS: usize = 48;
+
+/// What one execution showed.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Seen {
+    /// Threads were created or waited for: in another context all this may be otherwise.
+    pub(crate) threads_matter: bool,
+    pub(crate) classes: Vec<(ClassKey, Occurrence)>,
+    pub(crate) calls: Vec<(FunctionId, Entry, Option<LocationId>)>,
+    pub(crate) creations: Vec<Created>,
+    pub(crate) orders: Vec<LockOrder>,
+    pub(crate) exits: Vec<RelativeLockset>,
+    pub(crate) controls: Vec<Path>,
+    pub(crate) hand_made: Vec<Path>,
+    pub(crate) barriers: u8,
+    pub(crate) nameless: usize,
+    pub(crate) unknown_starts: usize,
+}
+
+/// A root's start that an execution showed.
+#[derive(Clone, Debug)]
+pub(crate) struct Created {
+    pub(crate) key: RootKey,
+    pub(crate) kind: RootKind,
+    pub(crate) location: Option<LocationId>,
+    pub(crate) entry: Entry,
+    pub(crate) own: Option<Root>,
+    pub(crate) again: bool,
+}
+
+/// Looks on in one context.
+pub(crate) struct Watch<'a> {
+    pub(crate) subject: &'a Subject<'a>,
+    pub(crate) summaries: &'a BottomUp,
+    pub(crate) single: &'a [bool],
+    pub(crate) context: u32,
+    pub(crate) root: usize,
+    pub(crate) start: Start,
+    pub(crate) creator: Option<Site>,
+    pub(crate) function: FunctionId,
+    pub(crate) seen: Seen,
+}
+
+impl Watch<'_> {
+    fn is_alone(&self, way: &Disjunct) -> bool {
+        is_alone(self.start, &way.threads)
+    }
+
+    /// Whether the lock's name stands for one lock in the whole run.
+    fn is_single(&self, path: &Path) -> bool {
+        if path.is_indexed() {
+            return false;
+        }
+        match path.root {
+            Root::Global(_) => true,
+            Root::Local(site) | Root::Fresh(site) => {
+                let function = site.function as usize;
+                let shape = &self.subject.shapes[function];
+                let body = &self.subject.module.functions[function];
+                let block = body.blocks.partition_point(|b| b.end <= site.instruction);
+                let looped = shape.innermost.get(block).is_none_or(Option::is_some);
+                self.single[function] && (!looped || matches!(path.root, Root::Local(_)))
+            }
+            _ => false,
+        }
+    }
+
+    fn occurrence(&self, site: Site, location: Option<LocationId>) -> Occurrence {
+        Occurrence {
+            site,
+            location,
+            context: self.context,
+            volatile: false,
+        }
+    }
+}
+
+/// Whether no other code may run at the same time.
+pub(crate) fn is_alone(start: Start, threads: &Threads) -> bool {
+    start == Start::Program && threads.values().all(|s| *s == Status::Joined)
+}
+
+impl Seen {
+    /// What is seen where another root's code runs the function, beside other threads.
+    pub(crate) fn under(&self, context: u32, root: usize, threads: &Threads) -> Seen {
+        let mut seen = self.clone();
+        for (class, occurrence) in &mut seen.classes {
+            (class.root, occurrence.context) = (root, context);
+            class.threads = threads.clone();
+        }
+        for (_, entry, _) in &mut seen.calls {
+            entry.way.threads = threads.clone();
+        }
+        for order in &mut seen.orders {
+            (order.root, order.at.context) = (root, context);
+            order.threads = threads.clone();
+        }
+        seen
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn access(&mut self, event: AccessEvent<'_>) {
+        if self.is_alone(event.way) {
+            return;
+        }
+        self.seen.barriers = self.seen.barriers.max(event.way.barriers.unwrap_or(1));
+        for class in guarded_access::classes(self.subject, &event, self.root, &|p| self.is_single(p)) {
+            let occurrence = Occurrence {
+                volatile: event.volatile,
+                ..self.occurrence(event.site, event.location)
+            };
+            self.seen.classes.push((class, occurrence));
+        }
+    }
+
+    fn call(&mut self, event: CallEvent<'_>) {
+        self.seen.controls.extend(event.once.cloned());
+        let creates = self.summaries_create(event.callee);
+        // Before the first thread, and after the last, nothing can race.
+        if self.is_alone(event.way) && !creates {
+            return;
+        }
+        let entry = callee_entry(self.subject, &event, self.creator_for(&event));
+        self.seen.calls.push((event.callee, entry, event.location));
+    }
+
+    fn creation(&mut self, event: CreationEvent<'_>) {
+        self.seen.unknown_starts += usize::from(event.functions.is_empty());
+        let again = event.model.many || matches!(event.way.threads.get(&event.name), Some(Status::Live | Status::Many));
+        for function in event.functions {
+            let (mut entry, own) = thread_root::entry_of(&event, *function);
+            let parameters = self.subject.module[*function].parameters as usize;
+            entry.formals = thread_root::known_formals(entry.formals, *function, parameters);
+            self.seen.creations.push(Created {
+                key: RootKey {
+                    start: Start::Creation(event.name),
+                    function: *function,
+                },
+                kind: event.model.kind,
+                location: event.location,
+                entry,
+                own,
+                again,
+            });
+        }
+    }
+
+    fn acquisition(&mut self, site: Site, location: Option<LocationId>, lock: &Path, mode: Mode, way: &Disjunct) {
+        let held: Vec<(&Path, Change)> = way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0).collect();
+        if held.is_empty() || !self.is_single(lock) {
+            return;
+        }
+        let held: Vec<(&Path, Change)> = held.into_iter().filter(|(p, _)| self.is_single(p)).collect();
+        let all: Vec<Path> = held.iter().map(|(p, _)| (*p).clone()).collect();
+        for (path, change) in held {
+            self.seen.orders.push(LockOrder {
+                root: self.root,
+                held: path.clone(),
+                held_mode: change.mode,
+                taken: lock.clone(),
+                taken_mode: mode,
+                all: all.clone(),
+                threads: way.threads.clone(),
+                at: self.occurrence(site, location),
+            });
+        }
+    }
+
+    fn hand_made_lock(&mut self, word: &Path) {
+        self.seen.hand_made.push(word.clone());
+    }
+
+    fn nameless_lock(&mut self, _: Site) {
+        self.seen.nameless += 1;
+    }
+
+    fn exit(&mut self, way: &Disjunct) {
+        self.seen.barriers = self.seen.barriers.max(way.barriers.unwrap_or(1));
+        self.seen.exits.push(way.locks.clone());
+    }
+}
+
+impl Watch<'_> {
+    fn summaries_create(&self, callee: FunctionId) -> bool {
+        use crate::execution::Summaries;
+        self.summaries.summary(callee).is_none_or(|s| !s.creations.is_empty())
+    }
+
+    /// The name of creations below a call that this function, or one of its callers, decides on.
+    fn creator_for(&self, event: &CallEvent<'_>) -> Option<Site> {
+        use crate::execution::Summaries;
+        let decides = |f| {
+            self.summaries
+                .summary(f)
+                .is_some_and(|s| !s.decided_by_caller.is_empty())
+        };
+        if !decides(event.callee) {
+            return None;
+        }
+        let own = self
+            .summaries
+            .summary(self.function)
+            .is_some_and(|s| s.decided_by_caller.contains(&event.site));
+        self.creator.filter(|_| own).or(Some(event.site))
+    }
+}
+
+/// What a callee is entered with.
+fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>) -> Entry {
+    let parameters = subject.module[event.callee].parameters as usize;
+    let formals: Vec<_> = event.actuals.iter().take(parameters).map(|v| Some(v.clone())).collect();
+    let mut way = Disjunct {
+        threads: event.way.threads.clone(),
+        barriers: event.way.barriers,
+        ..Disjunct::default()
+    };
+    for (lock, change) in event.way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0) {
+        for _ in 0..change.level.max(1) {
+            way.locks.apply(lock, Change::acquire(change.mode));
+        }
+    }
+    let mut seen: BTreeSet<Root> = event.actuals.iter().flat_map(|v| v.paths()).map(|p| p.root).collect();
+    let mut due: Vec<Root> = seen.iter().copied().collect();
+    while let Some(root) = due.pop() {
+        for (path, value) in event.way.with_root(root).filter(|(_, v)| **v != SymbolicValue::Top) {
+            if way.memory.len() >= LOCATIONS {
+                break;
+            }
+            way.memory.insert(path.clone(), value.clone());
+            due.extend(value.paths().iter().map(|p| p.root).filter(|r| seen.insert(*r)));
+        }
+    }
+    // Handles of threads, for whoever joins them.
+    let memory = event.way.memory.iter();
+    let handles = memory.filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
+    way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
+    way.published = event
+        .way
+        .published
+        .keys()
+        .filter(|p| seen.contains(&p.root))
+        .map(|p| (p.clone(), ()))
+        .collect();
+    let bases: Vec<Path> = event
+        .actuals
+        .iter()
+        .filter_map(|v| v.key().cloned())
+        .map(|p| p.split().0)
+        .collect();
+    way.facts = event
+        .way
+        .facts
+        .iter()
+        .filter(|(k, _)| bases.contains(k))
+        .map(|(k, f)| (k.clone(), *f))
+        .collect();
+    Entry {
+        formals: thread_root::known_formals(formals, event.callee, parameters),
+        way,
+        creator,
+    }
+}
