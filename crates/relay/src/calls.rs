@@ -15,6 +15,27 @@ use std::sync::Arc;
 /// Functions that an indirect call is taken to call at most.
 pub const TARGETS: usize = 64;
 
+/// Ways that are kept for each call and case, with what it made of them.
+const KEPT: usize = 8;
+
+/// What a case made of a way.
+pub(crate) struct Applied {
+    before: Disjunct,
+    actuals: Vec<SymbolicValue>,
+    effect: Option<Effect>,
+}
+
+/// The way after a call, up to the value that is given back.
+#[derive(Clone)]
+struct Effect {
+    way: Disjunct,
+    result: SymbolicValue,
+    /// A lock that has no name here was given back.
+    lost: bool,
+    /// Handles that are joined, and whether in a loop.
+    joined: Vec<(SymbolicValue, bool)>,
+}
+
 /// A call, for rebinding.
 struct Frame<'a> {
     actuals: &'a [SymbolicValue],
@@ -156,10 +177,9 @@ impl Execution<'_> {
                     state.add(way);
                 }
                 Some(summary) => {
-                    for case in &summary.cases {
-                        if let Some(way) = self.apply(at, summary, case, actuals, way.clone()) {
-                            state.add(way);
-                        }
+                    for case in summary.cases.iter().enumerate() {
+                        let after = self.apply(at, callee, case, summary, actuals, way);
+                        after.into_iter().for_each(|way| state.add(way));
                     }
                 }
             }
@@ -194,15 +214,59 @@ impl Execution<'_> {
     }
 
     /// What one case does to one way; none if it cannot be what happens there.
+    ///
+    /// A block is gone through again when one of its ways has changed: what cases made of the others is kept.
     fn apply(
         &mut self,
+        at: usize,
+        callee: FunctionId,
+        (number, case): (usize, &Case),
+        summary: &Summary,
+        actuals: &[SymbolicValue],
+        way: &Disjunct,
+    ) -> Option<Disjunct> {
+        self.threads_matter |= !(case.threads.is_empty() && summary.joined.is_empty() && summary.creations.is_empty());
+        let known = self.applied.get(&(at, callee, number)).into_iter().flatten();
+        let known = known.rev().find(|a| a.before == *way && a.actuals == actuals);
+        let effect = match known.map(|a| a.effect.clone()) {
+            Some(effect) => effect,
+            None => {
+                let effect = self.effect(at, summary, case, actuals, way);
+                let kept = self.applied.entry((at, callee, number)).or_default();
+                if kept.len() >= KEPT {
+                    kept.pop_front();
+                }
+                kept.push_back(Applied {
+                    before: way.clone(),
+                    actuals: actuals.to_vec(),
+                    effect: effect.clone(),
+                });
+                effect
+            }
+        };
+        let Effect {
+            mut way,
+            result,
+            lost,
+            joined,
+        } = effect?;
+        self.nameless += u32::from(lost);
+        for (handle, in_loop) in joined {
+            self.join_handle(&mut way, &handle, in_loop, at, false);
+        }
+        self.define(at, result, case.fact, &mut way);
+        Some(way)
+    }
+
+    /// What one case makes of one way.
+    fn effect(
+        &self,
         at: usize,
         summary: &Summary,
         case: &Case,
         actuals: &[SymbolicValue],
-        mut way: Disjunct,
-    ) -> Option<Disjunct> {
-        self.threads_matter |= !(case.threads.is_empty() && summary.joined.is_empty() && summary.creations.is_empty());
+        before: &Disjunct,
+    ) -> Option<Effect> {
         let call = self.site(at);
         let given = match &case.result {
             Named(path) if !path.loads() => Some(path.root),
@@ -215,8 +279,7 @@ impl Execution<'_> {
             summary,
         };
         let subject = self.subject;
-        let before = way.clone();
-        let rebind = |path: &Path| follow(subject, &before, path, &|root| frame.root(root));
+        let rebind = |path: &Path| follow(subject, before, path, &|root| frame.root(root));
         let rebind_value = |value: &SymbolicValue| match value {
             Named(path) => rebind(path),
             SymbolicValue::May(name, paths) => {
@@ -232,15 +295,15 @@ impl Execution<'_> {
             value => value.clone(),
         };
         for (key, fact) in case.requires.iter() {
-            known(&before, &rebind(key)).and(*fact)?;
+            known(before, &rebind(key)).and(*fact)?;
         }
+        let mut way = before.clone();
         // The call's own names stand for something new.
         let again = |r: Root| r == Root::Fresh(call) || r == Root::Opaque(call);
         way.forget(again);
         let (locks, lost) = case.locks.rebind(|lock| rebind(lock).name().cloned());
         way.locks.update(&locks);
         if lost > 0 {
-            self.nameless += 1;
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.
             way.locks.forget(|held| !held.is_constant());
         }
@@ -259,26 +322,27 @@ impl Execution<'_> {
             way.publish(&value);
         }
         for (site, status) in case.threads.iter() {
-            self.note_thread(&mut way, frame.creation(*site), *status);
+            note_thread(&mut way, frame.creation(*site), *status);
         }
         way.barriers = way.barriers.zip(case.barriers).map(|(a, b)| a.saturating_add(b));
-        for joined in &summary.joined {
-            let value = rebind(&joined.handle);
-            self.join_handle(&mut way, &value, joined.in_loop, at, false);
-        }
+        let joined = summary.joined.iter().map(|j| (rebind(&j.handle), j.in_loop)).collect();
         let result = rebind_value(&case.result);
-        self.define(at, result, case.fact, &mut way);
-        Some(way)
+        Some(Effect {
+            way,
+            result,
+            lost: lost > 0,
+            joined,
+        })
     }
+}
 
-    /// A creation below a call.
-    fn note_thread(&mut self, way: &mut Disjunct, site: Site, status: Status) {
-        let known = way.threads.get(&site).copied();
-        let now = match (known, status) {
-            (Some(Status::Live | Status::Many), Status::Live) => Status::Many,
-            (Some(Status::Many), Status::Many) => Status::Many,
-            (_, status) => status,
-        };
-        Arc::make_mut(&mut way.threads).insert(site, now);
-    }
+/// A creation below a call.
+fn note_thread(way: &mut Disjunct, site: Site, status: Status) {
+    let known = way.threads.get(&site).copied();
+    let now = match (known, status) {
+        (Some(Status::Live | Status::Many), Status::Live) => Status::Many,
+        (Some(Status::Many), Status::Many) => Status::Many,
+        (_, status) => status,
+    };
+    Arc::make_mut(&mut way.threads).insert(site, now);
 }

@@ -9,13 +9,15 @@
 //! one last walk over the blocks.
 
 use crate::access_path::{Path, Root, Site};
+use crate::calls::Applied;
 use crate::relative_lockset::Mode;
 use crate::state::{Disjunct, State};
 use crate::subject::Subject;
 use crate::summary::{Exit, JoinedHandle, Summary};
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Rounds of the whole function at most.
 const ROUNDS: usize = 5;
@@ -169,6 +171,8 @@ pub struct Execution<'a> {
     pub(crate) joins_unknown: BTreeSet<usize>,
     /// Locks given back or taken that have no name.
     pub(crate) nameless: u32,
+    /// What calls made of ways, by instruction, callee and case, the latest last.
+    pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
     pub(crate) threads_matter: bool,
     changed: bool,
@@ -194,6 +198,7 @@ impl<'a> Execution<'a> {
             joins_in_loop: BTreeMap::new(),
             joins_unknown: BTreeSet::new(),
             nameless: 0,
+            applied: FxHashMap::default(),
             threads_matter: false,
             changed: false,
             states: Vec::new(),

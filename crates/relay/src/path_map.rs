@@ -79,6 +79,14 @@ impl<V> PathMap<V> {
         rest.take_while(move |(path, _)| path.root == root)
     }
 
+    /// Those that go from the same root through the same steps as a path, but for its last.
+    pub fn with_base(&self, path: &Path) -> impl Iterator<Item = (&Path, &V)> {
+        let (root, base) = (path.root, &path.steps[..path.steps.len() - 1]);
+        let from = self.entries.partition_point(|e| (e.0.root, &e.0.steps[..]) < (root, base));
+        let rest = self.entries[from..].iter().map(|e| (&e.0, &e.1));
+        rest.take_while(move |(path, _)| path.root == root && path.steps.starts_with(base))
+    }
+
     /// Keeps those that the condition holds for.
     pub fn retain(&mut self, keep: impl Fn(&Path, &V) -> bool) {
         if !self.iter().all(|(path, value)| keep(path, value)) {
@@ -201,11 +209,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn path((root, offset): (u32, i64)) -> Path {
-        Path::of(Root::Global(root)).plus(offset)
+        let path = Path::of(Root::Global(root));
+        // Some go on from what stands there.
+        if offset < 2 { path.plus(offset) } else { path.load().unwrap().plus(offset) }
     }
 
     fn entries() -> impl Strategy<Value = Vec<((u32, i64), u8)>> {
-        proptest::collection::vec(((0_u32..4, -2_i64..3), 0_u8..4), 0..24)
+        proptest::collection::vec(((0_u32..4, -2_i64..4), 0_u8..4), 0..24)
     }
 
     fn both(entries: &[((u32, i64), u8)]) -> (PathMap<u8>, BTreeMap<Path, u8>) {
@@ -234,6 +244,11 @@ mod tests {
             prop_assert!(is_same(&map, &tree) && is_same(&before.0, &before.1));
             for root in (0..4).map(Root::Global) {
                 prop_assert!(map.with_root(root).eq(tree.iter().filter(|(p, _)| p.root == root)));
+            }
+            for path in tree.keys() {
+                let (root, base) = (path.root, &path.steps[..path.steps.len() - 1]);
+                let alike = tree.iter().filter(|(p, _)| p.root == root && p.steps.starts_with(base));
+                prop_assert!(map.with_base(path).eq(alike));
             }
             // What only one side has is kept if it is even; what both have becomes the larger.
             let rule = |x: Option<&u8>, y: Option<&u8>| match (x, y) {

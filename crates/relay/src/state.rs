@@ -94,10 +94,8 @@ impl Disjunct {
 
     /// Kept locations that may share bytes with this one: same base, other offset or element.
     fn overlapping<'a>(&'a self, location: &'a Path, size: u64) -> impl Iterator<Item = (&'a Path, &'a SymbolicValue)> {
-        self.with_root(location.root).filter(move |(p, _)| {
-            let same_base = p.steps.len() == location.steps.len()
-                && p.steps[..p.steps.len() - 1] == location.steps[..p.steps.len() - 1];
-            same_base && may_overlap(p.last(), 8, location.last(), size)
+        self.memory.with_base(location).filter(move |(p, _)| {
+            p.steps.len() == location.steps.len() && may_overlap(p.last(), 8, location.last(), size)
         })
     }
 
@@ -113,12 +111,13 @@ impl Disjunct {
         // Handles in an array stay beside each other: whoever joins its elements joins one of them.
         let handle = |v: &SymbolicValue| matches!(v, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
         let both = |old: &SymbolicValue| handle(old) && handle(&value);
-        let stale = self.overlapping(location, size).filter(|(_, v)| !both(v));
+        let stale = self.overlapping(location, size).filter(|(p, v)| {
+            let known = **v != SymbolicValue::Top && !both(v);
+            known && (*p != location || !definite)
+        });
         let stale: Vec<Path> = stale.map(|(p, _)| p.clone()).collect();
         for path in stale {
-            if path != *location || !definite {
-                self.memory.insert(path, SymbolicValue::Top);
-            }
+            self.memory.insert(path, SymbolicValue::Top);
         }
         if self.memory.len() >= LOCATIONS && !self.memory.contains(location) {
             return true;
