@@ -53,9 +53,9 @@ const MOST_OBJECTS: u32 = 16;
 pub struct Losses {
     /// Nodes met themselves at another offset.
     pub meetings: usize,
-    /// Walks through nodes too large to follow.
+    /// Walks through nodes too large to follow, or that lead to two places of one node.
     pub walks: usize,
-    /// Copies between nodes too large to follow.
+    /// Copies between nodes too large to follow, or that lead to two places of one node.
     pub copies: usize,
 }
 
@@ -81,6 +81,17 @@ pub struct Cells {
     copies: Vec<(Cell, Cell, i64)>,
     walked: FxHashMap<(Cell, u32, i64), ()>,
     losses: Losses,
+}
+
+/// What came of unifying the contents of two fields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Became {
+    /// They were two and are one.
+    One,
+    /// They were one.
+    Same,
+    /// They are two places of one node, and stay so: that is lost.
+    Apart,
 }
 
 fn gcd(a: u32, b: u32) -> u32 {
@@ -250,18 +261,20 @@ impl Cells {
         &self.fields[root as usize]
     }
 
-    /// An address walks through the node from this cell on, in steps, so many bytes far.
-    pub fn walk(&mut self, from: Cell, step: u32, extent: i64) {
+    /// An address walks through the node from this cell on, in steps, so many bytes far. Says whether that is new.
+    pub fn walk(&mut self, from: Cell, step: u32, extent: i64) -> bool {
         if step == 0 {
-            return;
+            return false;
         }
         if self.precision == Precision::Sound {
             self.unify(from, from.moved(i64::from(step)));
-            return;
+            return false;
         }
-        if self.walked.insert((from, step, extent), ()).is_none() {
+        let is_new = self.walked.insert((from, step, extent), ()).is_none();
+        if is_new {
             self.walks.push((from, step, extent));
         }
+        is_new
     }
 
     /// So many bytes are copied.
@@ -309,22 +322,28 @@ impl Cells {
             }
             let class = offset.rem_euclid(step as i32);
             match first.get(&class) {
-                Some(&other) => changed |= self.became_one(other, content),
+                Some(&other) => match self.become_one(other, content) {
+                    Became::Apart => self.losses.walks += 1,
+                    became => changed |= became == Became::One,
+                },
                 None => drop(first.insert(class, content)),
             }
         }
         changed
     }
 
-    /// Unifies; says whether the two were different.
-    fn became_one(&mut self, a: Cell, b: Cell) -> bool {
-        let (before_a, before_b) = (self.find(a), self.find(b));
-        // A node that meets itself stays as it is: that is no change.
-        if before_a.node == before_b.node {
-            return false;
+    /// Unifies what two fields hold.
+    fn become_one(&mut self, a: Cell, b: Cell) -> Became {
+        let (a, b) = (self.find(a), self.find(b));
+        if a.node != b.node {
+            self.unify(a, b);
+            return Became::One;
         }
-        self.unify(a, b);
-        true
+        if a.offset == b.offset {
+            Became::Same
+        } else {
+            Became::Apart
+        }
     }
 
     fn follow_copy(&mut self, to: Cell, from: Cell, bytes: i64) -> bool {
@@ -332,7 +351,11 @@ impl Cells {
         for (source, target) in [(from, to), (to, from)] {
             let (source, target) = (self.find(source), self.find(target));
             if source.node == target.node {
-                return changed;
+                // Within a node fields at the distance of the two places become one, as far as both are copied.
+                let distance = source.offset.abs_diff(target.offset);
+                let low = if source.offset < target.offset { source } else { target };
+                let extent = bytes.saturating_add(distance.into());
+                return self.walk(low, distance, extent) || changed;
             }
             if self.is_large(source.node) {
                 self.losses.copies += 1;
@@ -344,7 +367,10 @@ impl Cells {
                     continue;
                 }
                 let there = self.content(target.moved(at));
-                changed |= self.became_one(there, content);
+                match self.become_one(there, content) {
+                    Became::Apart => self.losses.copies += 1,
+                    became => changed |= became == Became::One,
+                }
             }
         }
         changed
@@ -412,6 +438,33 @@ mod tests {
         assert_eq!(cells.find(entries[0]), cells.find(entries[2]));
         assert_ne!(cells.find(entries[0]), cells.find(entries[3]));
         assert_eq!(cells.losses().meetings, 1);
+    }
+
+    #[test]
+    fn a_copy_within_a_node_is_followed() {
+        let mut cells = Cells::new(Precision::Fields);
+        let (a, b) = (cells.node(true), cells.node(true));
+        let content = cells.content(a);
+        cells.unify(content, b);
+        cells.copy(a.moved(-8), a, 8);
+        let (copied, beside) = (cells.content(a.moved(-8)), cells.content(a.moved(8)));
+        while cells.settle() {}
+        assert_eq!(cells.find(copied), cells.find(b));
+        assert_ne!(cells.find(beside), cells.find(b));
+        assert_eq!(cells.losses(), Losses::default());
+    }
+
+    #[test]
+    fn a_copy_of_an_address_beside_another_of_its_node_is_lost_and_counted() {
+        let mut cells = Cells::new(Precision::Fields);
+        let (a, b, c) = (cells.node(true), cells.node(true), cells.node(true));
+        for (holder, held) in [(a, c), (b, c.moved(8))] {
+            let content = cells.content(holder);
+            cells.unify(content, held);
+        }
+        cells.copy(b, a, 8);
+        while cells.settle() {}
+        assert_eq!((cells.losses().copies > 0, cells.losses().meetings), (true, 0));
     }
 
     #[test]

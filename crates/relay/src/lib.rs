@@ -29,6 +29,7 @@ pub mod fact;
 pub mod guard;
 pub mod guarded_access;
 mod library_calls;
+mod likeness;
 pub mod lock_order;
 pub mod models;
 pub mod naming;

@@ -1,25 +1,26 @@
 //! Warnings (RELAY, section 3.4, figure 7): pairs of guarded accesses that may be to one place, with no lock in common,
 //! one of them a write, not both atomic, and that may happen at the same time.
 //!
-//! Classes are compared within buckets (one object; one class of points-to; one field), at most [`COMPARISONS`] in each;
-//! what was left out is counted. A warning is a pair of statements: classes have several, and pairs that stand on the
-//! same lines are one warning.
+//! Classes that are alike ([`likeness`]) are compared once, within buckets (one object; one class of points-to; one
+//! field), at most [`COMPARISONS`] in each; what was left out is counted. A warning is a pair of statements: classes have
+//! several, and pairs that stand on the same lines are one warning, the likeliest.
 
 use crate::access_path::{Path, Root};
 use crate::execution::AccessKind;
-use crate::guard;
 use crate::guarded_access::{ClassKey, Occurrence, may_be_equal};
+use crate::likeness::{self, Groups, Statement};
 use crate::parallelism::Parallelism;
 use crate::rank::{self, Rank};
 use crate::subject::Subject;
 use crate::top_down::TopDown;
-use deadheat_ir::{LocationId, Module, StringId, TagId};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use deadheat_ir::TagId;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::hash_map::Entry;
 
-/// Comparisons of classes in a bucket.
+/// Comparisons of groups in a bucket.
 const COMPARISONS: usize = 2_000_000;
-/// Pairs of statements that a pair of classes gives.
-const STATEMENTS: usize = 64;
 
 /// What two accesses are both to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,8 +64,16 @@ pub struct Warnings {
     pub filtered: usize,
 }
 
-/// Where a statement stands, for telling warnings apart.
-type Line = (Option<StringId>, u32, Option<StringId>);
+/// When a pair of statements is met: bucket, classes, their occurrences. What is freed anywhere is met last.
+type Met = (usize, (bool, usize), (bool, usize), usize, usize);
+
+/// The best pair of statements on two lines; of equals the one that is met first.
+struct Best {
+    score: i32,
+    met: Met,
+    object: ObjectKey,
+    sides: [Statement; 2],
+}
 
 /// Compares the classes.
 pub fn warnings(
@@ -74,67 +83,99 @@ pub fn warnings(
     relay_filters: bool,
 ) -> Warnings {
     let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
-    let buckets = buckets(&classes);
     let sizes = rank::Sizes::of(subject, &classes);
+    let mut groups = Groups::of(subject.module, classes, parallelism);
     let mut all = Warnings::default();
-    let mut best: BTreeMap<(Line, Line), Warning> = BTreeMap::new();
-    for (key, members) in &buckets {
+    let mut best: FxHashMap<(u32, u32), Best> = FxHashMap::default();
+    for (bucket, (key, members)) in buckets(&groups).into_iter().enumerate() {
         let mut compared = 0_usize;
         for (n, a) in members.iter().enumerate() {
-            for b in &members[n..] {
-                compared += 1;
-                if compared > COMPARISONS {
-                    all.cut += 1;
+            let others = &members[n..];
+            let left = COMPARISONS.saturating_sub(compared);
+            compared += others.len().min(left);
+            all.cut += others.len().saturating_sub(left);
+            for b in others.iter().take(left) {
+                if !conflict(found, &mut groups, key, *a, *b) {
                     continue;
                 }
-                let (x, y) = (classes[*a], classes[*b]);
-                // What goes from one object was compared there; two objects are two.
-                let root = |c: &ClassKey| c.path.as_ref().map(|p| p.root).filter(|r| r.is_object());
-                let same = root(x.0).is_some() && root(x.0) == root(y.0);
-                let two = object_of(x.0).is_some() && object_of(y.0).is_some();
-                if !matches!(key, ObjectKey::Object(_)) && (same || two) {
-                    continue;
-                }
-                if !conflict(found, parallelism, x.0, y.0) {
-                    continue;
-                }
-                for (p, q) in statement_pairs(x.1, y.1) {
-                    let sides = ordered(subject.module, (x.0, p), (y.0, q));
-                    let lines = (line(subject.module, sides[0].1), line(subject.module, sides[1].1));
-                    let rank = rank::rank(subject, found, &sizes, sides[0].0, sides[1].0);
-                    if relay_filters && rank.filters.any() {
+                let mut ranks = [None, None];
+                let (x, y) = (&groups.groups[*a].statements, &groups.groups[*b].statements);
+                for (p, q) in x.iter().flat_map(|p| y.iter().map(move |q| (p, q))) {
+                    let freed = |s: &Statement| {
+                        let class = matches!(key, ObjectKey::Class(..)).then(|| groups.classes[s.class].0);
+                        class.is_some_and(|c| c.kind == AccessKind::Free)
+                    };
+                    let (before, after) = ((freed(p), p.class), (freed(q), q.class));
+                    let turned = (before, p.number) > (after, q.number);
+                    let (first, second) = if turned { (q, p) } else { (p, q) };
+                    let met = match turned {
+                        false => (bucket, before, after, p.number, q.number),
+                        true => (bucket, after, before, q.number, p.number),
+                    };
+                    // By place in the source.
+                    let turned = turned != (first.place() > second.place());
+                    let sides = if turned { [*q, *p] } else { [*p, *q] };
+                    let (score, filtered) = *ranks[usize::from(turned)].get_or_insert_with(|| {
+                        let (x, y) = (groups.class(*a), groups.class(*b));
+                        let (x, y) = if turned { (y, x) } else { (x, y) };
+                        let rank = rank::rank(subject, found, &sizes, x, y);
+                        (rank.score, rank.filters.any())
+                    });
+                    if relay_filters && filtered {
                         all.filtered += 1;
                         continue;
                     }
-                    let better = |known: &Warning| rank.score > known.rank.score;
-                    if best.get(&lines).is_none_or(better) {
-                        let side = |(class, occurrence): (&ClassKey, Occurrence)| Side {
-                            class: class.clone(),
-                            occurrence,
-                        };
-                        let sides = sides.map(side);
-                        let object = *key;
-                        best.insert(lines, Warning { object, sides, rank });
+                    let new = Best {
+                        score,
+                        met,
+                        object: key,
+                        sides,
+                    };
+                    let better = |old: &Best| (score, Reverse(met)) > (old.score, Reverse(old.met));
+                    match best.entry((sides[0].line, sides[1].line)) {
+                        Entry::Vacant(entry) => drop(entry.insert(new)),
+                        Entry::Occupied(mut entry) if better(entry.get()) => drop(entry.insert(new)),
+                        Entry::Occupied(_) => {}
                     }
                 }
             }
         }
     }
-    all.warnings = best.into_values().collect();
-    all.warnings
-        .sort_by_key(|w| (std::cmp::Reverse(w.rank.score), w.object));
+    let warning = |best: Best| {
+        let class = |s: &Statement| groups.classes[s.class].0;
+        let [first, second] = &best.sides;
+        Warning {
+            object: best.object,
+            rank: rank::rank(subject, found, &sizes, class(first), class(second)),
+            sides: best.sides.map(|s| Side {
+                class: class(&s).clone(),
+                occurrence: s.occurrence,
+            }),
+        }
+    };
+    all.warnings = best.into_values().map(warning).collect();
+    // Lines in the order of their names' numbers, as far as nothing else decides.
+    let line = |side: &Side| likeness::line(subject.module, side.occurrence);
+    all.warnings.sort_by_cached_key(|w| {
+        let lines = (line(&w.sides[0]), line(&w.sides[1]));
+        (Reverse(w.rank.score), w.object, lines)
+    });
     all
 }
 
-/// Whether two classes are a race, as far as can be told.
-fn conflict(found: &TopDown, parallelism: &Parallelism<'_>, a: &ClassKey, b: &ClassKey) -> bool {
+/// Whether the accesses of two groups are a race, as far as can be told.
+fn conflict(found: &TopDown, groups: &mut Groups<'_>, key: ObjectKey, a: usize, b: usize) -> bool {
+    let (x, y) = (groups.class(a), groups.class(b));
+    // What goes from one object was compared there; two objects are two.
+    let root = |c: &ClassKey| c.path.as_ref().map(|p| p.root).filter(|r| r.is_object());
+    let same = root(x).is_some() && root(x) == root(y);
+    let two = object_of(x).is_some() && object_of(y).is_some();
+    if !matches!(key, ObjectKey::Object(_)) && (same || two) {
+        return false;
+    }
     let writes = |c: &ClassKey| c.kind != AccessKind::Read;
-    let own = |root: Root| found.roots[a.root].own.contains(&root);
-    (writes(a) || writes(b))
-        && !(a.atomic && b.atomic)
-        && parallelism.may_be(a.moment(), b.moment())
-        && !guard::exclude(&a.guards, &b.guards)
-        && may_be_equal(a, b, &own)
+    let own = |root: Root| found.roots[x.root].own.contains(&root);
+    (writes(x) || writes(y)) && !(x.atomic && y.atomic) && groups.may_meet(a, b) && may_be_equal(x, y, &own)
 }
 
 /// The object that a class is surely in.
@@ -146,72 +187,32 @@ pub fn object_of(class: &ClassKey) -> Option<Root> {
         .map(|p: &Path| p.root)
 }
 
-/// Classes that may be to one place.
-fn buckets(classes: &[(&ClassKey, &Vec<Occurrence>)]) -> BTreeMap<ObjectKey, Vec<usize>> {
+/// Groups that may be to one place.
+fn buckets(groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
     let mut buckets: BTreeMap<ObjectKey, Vec<usize>> = BTreeMap::new();
-    let mut by_cell: HashMap<u32, BTreeSet<usize>> = HashMap::new();
-    for (n, (class, _)) in classes.iter().enumerate() {
+    let mut everywhere: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for n in 0..groups.groups.len() {
+        let class = groups.class(n);
         if let Some(root) = class.path.as_ref().map(|p| p.root).filter(|r| r.is_object()) {
             buckets.entry(ObjectKey::Object(root)).or_default().push(n);
         }
         match (class.cell, class.tag) {
-            (Some(cell), _) => drop(by_cell.entry(cell.class).or_default().insert(n)),
+            (Some(cell), _) if class.kind == AccessKind::Free => everywhere.entry(cell.class).or_default().push(n),
+            (Some(cell), _) => {
+                // Apart by field and offset, so that a big class is no square. Accesses of other sizes overlap in the
+                // words that they share.
+                let last = cell.offset.saturating_add(class.size.min(64) as i64 - 1);
+                for word in cell.offset.div_euclid(8)..=last.div_euclid(8) {
+                    buckets.entry(ObjectKey::Class(cell.class, word * 8)).or_default().push(n);
+                }
+            }
             (None, Some(tag)) => buckets.entry(ObjectKey::Field(tag)).or_default().push(n),
             (None, None) => {}
         }
     }
-    for (class, members) in by_cell {
-        // Apart by field and offset, so that a big class is no square.
-        let mut parts: BTreeMap<ObjectKey, Vec<usize>> = BTreeMap::new();
-        let mut everywhere = Vec::new();
-        for n in members {
-            let Some(cell) = classes[n].0.cell else { continue };
-            match classes[n].0.kind {
-                AccessKind::Free => everywhere.push(n),
-                _ => {
-                    // Accesses of other sizes overlap in the words that they share.
-                    let last = cell.offset.saturating_add(classes[n].0.size.min(64) as i64 - 1);
-                    for word in cell.offset.div_euclid(8)..=last.div_euclid(8) {
-                        parts.entry(ObjectKey::Class(class, word * 8)).or_default().push(n);
-                    }
-                }
-            }
-        }
-        for part in parts.values_mut() {
-            part.extend(&everywhere);
-        }
-        buckets.extend(parts);
+    for (class, freed) in everywhere {
+        let all = ObjectKey::Class(class, i64::MIN)..=ObjectKey::Class(class, i64::MAX);
+        buckets.range_mut(all).for_each(|(_, members)| members.extend(&freed));
     }
     buckets
-}
-
-/// Pairs of statements of two classes.
-fn statement_pairs(a: &[Occurrence], b: &[Occurrence]) -> Vec<(Occurrence, Occurrence)> {
-    let pairs = a.iter().flat_map(|x| b.iter().map(move |y| (*x, *y)));
-    pairs.take(STATEMENTS).collect()
-}
-
-fn ordered<'a>(
-    module: &Module,
-    a: (&'a ClassKey, Occurrence),
-    b: (&'a ClassKey, Occurrence),
-) -> [(&'a ClassKey, Occurrence); 2] {
-    let place = |o: &Occurrence| (line_number(module, o.location), o.site);
-    if place(&a.1) <= place(&b.1) { [a, b] } else { [b, a] }
-}
-
-/// File and line as a person orders them.
-fn line_number(module: &Module, location: Option<LocationId>) -> (&str, u32) {
-    location.map_or(("", 0), |l| (&module[module[l].file], module[l].line))
-}
-
-fn line(module: &Module, occurrence: Occurrence) -> Line {
-    match occurrence.location {
-        Some(location) => (Some(module[location].file), module[location].line, None),
-        None => (
-            None,
-            occurrence.site.instruction,
-            Some(StringId::new(occurrence.site.function)),
-        ),
-    }
 }
