@@ -299,8 +299,7 @@ impl Execution<'_> {
         }
         let mut way = before.clone();
         // The call's own names stand for something new.
-        let again = |r: Root| r == Root::Fresh(call) || r == Root::Opaque(call);
-        way.forget(again);
+        way.forget(&[Root::Fresh(call), Root::Opaque(call)]);
         let (locks, lost) = case.locks.rebind(|lock| rebind(lock).name().cloned());
         way.locks.update(&locks);
         if lost > 0 {

@@ -428,7 +428,7 @@ impl<'a> Execution<'a> {
             self.environment[instruction] = Some(joined.clone());
         }
         if joined.key().is_some_and(|k| k.mentions(|r| r == name)) {
-            way.forget(|r| r == name);
+            way.forget(&[name]);
             if joined.key().is_some_and(|k| *k == Path::of(name)) && fact.says_something() {
                 way.facts.insert(Path::of(name), fact);
             }

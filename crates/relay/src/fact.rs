@@ -3,6 +3,8 @@
 //! Facts tell apart what a callee did by what it gave back, and correlate one condition with another (RELAY's
 //! conditional locking): a path on which two facts contradict each other is not taken.
 
+use crate::access_path::Path;
+use crate::path_map::Held;
 use deadheat_ir::Predicate;
 
 /// Possible signs, and a constant.
@@ -16,6 +18,12 @@ const NEGATIVE: u8 = 1;
 const ZERO: u8 = 2;
 const POSITIVE: u8 = 4;
 const ALL: u8 = 7;
+
+impl Held for Fact {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::empty()
+    }
+}
 
 impl Fact {
     /// Nothing.

@@ -34,7 +34,7 @@ impl Execution<'_> {
                 Returned::Fresh => SymbolicValue::of(Root::Fresh(site)),
                 Returned::Argument(n) => actual(n),
             };
-            way.forget(|r| r == Root::Fresh(site) || r == Root::Opaque(site));
+            way.forget(&[Root::Fresh(site), Root::Opaque(site)]);
             let fact = known(way, &result);
             self.define(at, result, fact, way);
             model.publishes.iter().for_each(|n| way.publish(&actual(*n)));

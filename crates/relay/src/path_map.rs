@@ -9,16 +9,91 @@
 //! their tail for an insertion costs less than a tree would.
 
 use crate::access_path::{Path, Root};
+use rustc_hash::FxBuildHasher;
 use std::cmp::Ordering;
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// An entry, shared by the maps that hold it.
 type Shared<V> = Arc<(Path, V)>;
 
 /// Values by path, in the order of the paths.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug)]
 pub struct PathMap<V> {
     entries: Arc<Vec<Shared<V>>>,
+    /// Roots that paths and values mention, and perhaps some more.
+    mentioned: Roots,
+}
+
+/// A set of roots that may hold more than was added (Bloom, CACM 1970, with one hash function).
+#[derive(Clone, Copy, Debug, Default)]
+struct Roots([u64; 4]);
+
+impl Roots {
+    fn bit(root: Root) -> (usize, u64) {
+        let hash = FxBuildHasher.hash_one(root) >> 32;
+        ((hash >> 6) as usize % 4, 1 << (hash % 64))
+    }
+
+    fn add(&mut self, root: Root) {
+        let (word, bit) = Roots::bit(root);
+        self.0[word] |= bit;
+    }
+
+    fn add_path(&mut self, path: &Path) {
+        self.add(path.root);
+        path.indices().for_each(|index| self.add(index.root));
+    }
+
+    fn may_hold(self, root: Root) -> bool {
+        let (word, bit) = Roots::bit(root);
+        self.0[word] & bit != 0
+    }
+
+    fn union(self, other: Roots) -> Roots {
+        Roots(std::array::from_fn(|n| self.0[n] | other.0[n]))
+    }
+}
+
+/// What a map may hold for a path.
+pub trait Held: Clone + PartialEq {
+    /// The paths that it mentions.
+    fn paths(&self) -> impl Iterator<Item = &Path>;
+}
+
+impl Held for () {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::empty()
+    }
+}
+
+impl<V: PartialEq> PartialEq for PathMap<V>
+where
+    Shared<V>: PartialEq,
+{
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.entries, &other.entries) || self.entries == other.entries
+    }
+}
+
+impl<V: Eq> Eq for PathMap<V> {}
+
+impl<V: Ord> PartialOrd for PathMap<V> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<V: Ord> Ord for PathMap<V> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.entries.cmp(&other.entries)
+    }
+}
+
+impl<V: Hash> Hash for PathMap<V> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.entries.hash(state);
+    }
 }
 
 /// Paths, in order.
@@ -28,6 +103,7 @@ impl<V> Default for PathMap<V> {
     fn default() -> Self {
         PathMap {
             entries: Arc::new(Vec::new()),
+            mentioned: Roots::default(),
         }
     }
 }
@@ -35,6 +111,11 @@ impl<V> Default for PathMap<V> {
 impl<V> PathMap<V> {
     fn find(&self, path: &Path) -> Result<usize, usize> {
         self.entries.binary_search_by(|e| e.0.cmp(path))
+    }
+
+    /// Whether paths or values may mention the root; if not, surely none does.
+    pub fn may_mention(&self, root: Root) -> bool {
+        self.mentioned.may_hold(root)
     }
 
     /// How many there are.
@@ -105,11 +186,16 @@ impl<V> PathMap<V> {
     }
 }
 
-impl<V: Clone + PartialEq> PathMap<V> {
+impl<V: Held> PathMap<V> {
     /// Gives a path a value; says whether that is new.
     pub fn insert(&mut self, path: Path, value: V) -> bool {
-        match self.find(&path) {
-            Ok(at) if self.entries[at].1 == value => return false,
+        let found = self.find(&path);
+        if matches!(found, Ok(at) if self.entries[at].1 == value) {
+            return false;
+        }
+        self.mentioned.add_path(&path);
+        value.paths().for_each(|path| self.mentioned.add_path(path));
+        match found {
             Ok(at) => Arc::make_mut(&mut self.entries)[at] = Arc::new((path, value)),
             Err(at) => Arc::make_mut(&mut self.entries).insert(at, Arc::new((path, value))),
         }
@@ -122,6 +208,7 @@ impl<V: Clone + PartialEq> PathMap<V> {
             let (path, value) = &*self.entries[at];
             if let Some(value) = other(path, value).filter(|new| new != value) {
                 let path = path.clone();
+                value.paths().for_each(|path| self.mentioned.add_path(path));
                 Arc::make_mut(&mut self.entries)[at] = Arc::new((path, value));
             }
         }
@@ -135,6 +222,7 @@ impl<V: Clone + PartialEq> PathMap<V> {
         }
         let mut merged = Vec::with_capacity(self.len().max(other.len()));
         let (mut a, mut b) = (&self.entries[..], &other.entries[..]);
+        let mut mentioned = self.mentioned.union(other.mentioned);
         // Whether the result is the one side, entry by entry.
         let (mut is_a, mut is_b) = (true, true);
         loop {
@@ -153,7 +241,10 @@ impl<V: Clone + PartialEq> PathMap<V> {
                 _ => value(x.map(|e| &e.1), y.map(|e| &e.1)).and_then(|value| {
                     let known = x.filter(|e| e.1 == value).or(y.filter(|e| e.1 == value));
                     let path = || x.or(y).map(|e| e.0.clone());
-                    known.cloned().or_else(|| Some(Arc::new((path()?, value))))
+                    known.cloned().or_else(|| {
+                        value.paths().for_each(|p| mentioned.add_path(p));
+                        Some(Arc::new((path()?, value)))
+                    })
                 }),
             };
             let is = |side: Option<&Shared<V>>| match (side, &entry) {
@@ -169,6 +260,7 @@ impl<V: Clone + PartialEq> PathMap<V> {
             (_, true) => other.clone(),
             _ => PathMap {
                 entries: Arc::new(merged),
+                mentioned,
             },
         }
     }
@@ -186,7 +278,7 @@ impl PathSet {
     }
 }
 
-impl<V: Clone + PartialEq> Extend<(Path, V)> for PathMap<V> {
+impl<V: Held> Extend<(Path, V)> for PathMap<V> {
     fn extend<I: IntoIterator<Item = (Path, V)>>(&mut self, all: I) {
         for (path, value) in all {
             self.insert(path, value);
@@ -194,7 +286,7 @@ impl<V: Clone + PartialEq> Extend<(Path, V)> for PathMap<V> {
     }
 }
 
-impl<V: Clone + PartialEq> FromIterator<(Path, V)> for PathMap<V> {
+impl<V: Held> FromIterator<(Path, V)> for PathMap<V> {
     fn from_iter<I: IntoIterator<Item = (Path, V)>>(all: I) -> Self {
         let mut map = PathMap::default();
         map.extend(all);
@@ -207,6 +299,12 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
     use std::collections::BTreeMap;
+
+    impl Held for u8 {
+        fn paths(&self) -> impl Iterator<Item = &Path> {
+            std::iter::empty()
+        }
+    }
 
     fn path((root, offset): (u32, i64)) -> Path {
         let path = Path::of(Root::Global(root));
@@ -245,6 +343,7 @@ mod tests {
             for root in (0..4).map(Root::Global) {
                 prop_assert!(map.with_root(root).eq(tree.iter().filter(|(p, _)| p.root == root)));
             }
+            prop_assert!(map.keys().all(|p| map.may_mention(p.root)));
             for path in tree.keys() {
                 let (root, base) = (path.root, &path.steps[..path.steps.len() - 1]);
                 let alike = tree.iter().filter(|(p, _)| p.root == root && p.steps.starts_with(base));

@@ -8,8 +8,8 @@
 //! Invariants: sorted by path, no lock in both sets, no entry that says nothing. Operations are linear in the number
 //! of locks.
 
-use crate::access_path::Path;
-use crate::path_map::PathMap;
+use crate::access_path::{Path, Root};
+use crate::path_map::{Held, PathMap};
 
 /// Levels are kept between minus this and this, so that loops end.
 const LEVELS: i8 = 8;
@@ -92,6 +92,12 @@ impl Change {
     }
 }
 
+impl Held for Change {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        std::iter::empty()
+    }
+}
+
 /// The locks that differ from those held on entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativeLockset {
@@ -122,6 +128,11 @@ impl RelativeLockset {
     /// What has become of the lock.
     pub fn get(&self, lock: &Path) -> Option<Change> {
         self.changes.get(lock).copied()
+    }
+
+    /// Whether a lock's path may mention the root; if not, surely none does.
+    pub fn may_mention(&self, root: Root) -> bool {
+        self.changes.may_mention(root)
     }
 
     /// Applies a change of one lock.

@@ -169,10 +169,21 @@ impl Disjunct {
     }
 
     /// Forgets what hangs on these roots: their instruction is executed again, and names something else from now on.
-    pub fn forget(&mut self, gone: impl Fn(Root) -> bool + Copy) {
-        self.locks.forget(|p| p.mentions(gone));
-        self.facts.retain(|p, _| !p.mentions(gone));
-        self.published.retain(|p, ()| !p.mentions(gone));
+    pub fn forget(&mut self, roots: &[Root]) {
+        let gone = |root: Root| roots.contains(&root);
+        let any = |may: &dyn Fn(Root) -> bool| roots.iter().any(|r| may(*r));
+        if any(&|r| self.locks.may_mention(r)) {
+            self.locks.forget(|p| p.mentions(gone));
+        }
+        if any(&|r| self.facts.may_mention(r)) {
+            self.facts.retain(|p, _| !p.mentions(gone));
+        }
+        if any(&|r| self.published.may_mention(r)) {
+            self.published.retain(|p, ()| !p.mentions(gone));
+        }
+        if !any(&|r| self.memory.may_mention(r)) {
+            return;
+        }
         let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
         for path in stale {
             let Some(value) = self.memory.remove(&path) else {

@@ -5,6 +5,7 @@
 //! that instruction is executed again, which is enough to pair a lock with what it guards.
 
 use crate::access_path::{Path, Root, Site};
+use crate::path_map::Held;
 use smallvec::SmallVec;
 
 /// Alternatives of `may` at most.
@@ -102,6 +103,12 @@ impl SymbolicValue {
     /// Whether it is surely not null: the address of an object.
     pub fn is_address(&self) -> bool {
         matches!(self, Named(path) if path.root.is_object() && !path.loads())
+    }
+}
+
+impl Held for SymbolicValue {
+    fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.paths().iter().chain(self.key())
     }
 }
 
