@@ -86,10 +86,12 @@ impl<'a> Groups<'a> {
             .iter()
             .map(|(class, _)| {
                 let moment = class.moment();
-                *numbers.entry((moment.root, moment.threads, moment.barriers)).or_insert_with(|| {
-                    moments.push(moment);
-                    moments.len() - 1
-                })
+                *numbers
+                    .entry((moment.root, moment.threads, moment.barriers))
+                    .or_insert_with(|| {
+                        moments.push(moment);
+                        moments.len() - 1
+                    })
             })
             .collect();
         let (kind_of, kinds) = kinds(&moments, parallelism);
@@ -158,9 +160,10 @@ impl<'a> Groups<'a> {
         let (a, b) = (&self.groups[a], &self.groups[b]);
         let both = |x: u32, y: u32| (x.min(y), x.max(y));
         let (kinds, guards, parallelism) = (&self.kinds, &self.guards, self.parallelism);
-        let excluded = self.excluded.entry(both(a.guards, b.guards)).or_insert_with_key(|(x, y)| {
-            guard::exclude(guards[*x as usize], guards[*y as usize])
-        });
+        let excluded = self
+            .excluded
+            .entry(both(a.guards, b.guards))
+            .or_insert_with_key(|(x, y)| guard::exclude(guards[*x as usize], guards[*y as usize]));
         let together = self.together.entry(both(a.kind, b.kind));
         !*excluded && *together.or_insert_with_key(|(x, y)| parallelism.may_be(kinds[*x as usize], kinds[*y as usize]))
     }
@@ -174,7 +177,10 @@ fn kinds<'a>(moments: &[Moment<'a>], parallelism: &Parallelism<'_>) -> (Vec<u32>
     let mut kinds = Vec::new();
     let mut known: FxHashMap<(usize, Vec<bool>), u32> = FxHashMap::default();
     let kind = |moment: &Moment<'a>| {
-        let others = moments.iter().map(|other| parallelism.may_be(*moment, *other)).collect();
+        let others = moments
+            .iter()
+            .map(|other| parallelism.may_be(*moment, *other))
+            .collect();
         *known.entry((moment.root, others)).or_insert_with(|| {
             kinds.push(*moment);
             kinds.len() as u32 - 1

@@ -163,7 +163,9 @@ impl<V> PathMap<V> {
     /// Those that go from the same root through the same steps as a path, but for its last.
     pub fn with_base(&self, path: &Path) -> impl Iterator<Item = (&Path, &V)> {
         let (root, base) = (path.root, &path.steps[..path.steps.len() - 1]);
-        let from = self.entries.partition_point(|e| (e.0.root, &e.0.steps[..]) < (root, base));
+        let from = self
+            .entries
+            .partition_point(|e| (e.0.root, &e.0.steps[..]) < (root, base));
         let rest = self.entries[from..].iter().map(|e| (&e.0, &e.1));
         rest.take_while(move |(path, _)| path.root == root && path.steps.starts_with(base))
     }
@@ -309,7 +311,11 @@ mod tests {
     fn path((root, offset): (u32, i64)) -> Path {
         let path = Path::of(Root::Global(root));
         // Some go on from what stands there.
-        if offset < 2 { path.plus(offset) } else { path.load().unwrap().plus(offset) }
+        if offset < 2 {
+            path.plus(offset)
+        } else {
+            path.load().unwrap().plus(offset)
+        }
     }
 
     fn entries() -> impl Strategy<Value = Vec<((u32, i64), u8)>> {

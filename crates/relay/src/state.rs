@@ -222,9 +222,9 @@ impl Disjunct {
             (Some(one), None) | (None, Some(one)) if handle(one) => Some(one.clone()),
             _ => Some(SymbolicValue::Top),
         });
-        let facts = self.facts.merge(&other.facts, |a, b| {
-            Some(a?.or(*b?)).filter(|f| f.says_something())
-        });
+        let facts = self
+            .facts
+            .merge(&other.facts, |a, b| Some(a?.or(*b?)).filter(|f| f.says_something()));
         let mut threads = self.threads.clone();
         if !Arc::ptr_eq(&threads, &other.threads) && threads != other.threads {
             let all = Arc::make_mut(&mut threads);

@@ -98,12 +98,7 @@ pub struct TopDown {
 /// Finds all that runs, from these roots on.
 ///
 /// `running`: threads that run when the first start begins.
-pub fn run(
-    subject: &Subject<'_>,
-    summaries: &BottomUp,
-    starts: &[RootKey],
-    running: &Threads,
-) -> TopDown {
+pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], running: &Threads) -> TopDown {
     let mut work = Work {
         subject,
         summaries,
@@ -122,7 +117,11 @@ pub fn run(
         let entry = Entry {
             formals: thread_root::known_formals(vec![], key.function, parameters),
             way: Disjunct {
-                threads: if number == 0 { running.clone() } else { Threads::default() },
+                threads: if number == 0 {
+                    running.clone()
+                } else {
+                    Threads::default()
+                },
                 ..Disjunct::entry()
             },
             creator: None,
@@ -253,7 +252,13 @@ impl Work<'_> {
         let all = due.iter().zip(&alike).enumerate();
         all.filter_map(|(at, (number, alike))| {
             let context = &self.found.contexts[*number as usize];
-            let again = || Some(self.shown.get(alike)?.under(*number, context.root, &context.entry.way.threads));
+            let again = || {
+                Some(
+                    self.shown
+                        .get(alike)?
+                        .under(*number, context.root, &context.entry.way.threads),
+                )
+            };
             Some((*number, seen.remove(&at).or_else(again)?))
         })
         .collect()

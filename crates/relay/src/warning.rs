@@ -203,7 +203,10 @@ fn buckets(groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
                 // words that they share.
                 let last = cell.offset.saturating_add(class.size.min(64) as i64 - 1);
                 for word in cell.offset.div_euclid(8)..=last.div_euclid(8) {
-                    buckets.entry(ObjectKey::Class(cell.class, word * 8)).or_default().push(n);
+                    buckets
+                        .entry(ObjectKey::Class(cell.class, word * 8))
+                        .or_default()
+                        .push(n);
                 }
             }
             (None, Some(tag)) => buckets.entry(ObjectKey::Field(tag)).or_default().push(n),
