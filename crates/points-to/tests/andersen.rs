@@ -264,3 +264,13 @@ proptest! {
         check(&text, Precision::Fields)?;
     }
 }
+
+/// Fields below an object's start are fields of the same node: what is copied there is read there.
+#[test]
+fn a_copy_within_an_object_is_followed() {
+    let text = "global @a 32\nglobal @b 32\ndefine @f (ptr, ptr) ptr {\nb0:\n  %2 ptr = offset @a - 8\n  \
+                %3 ptr = store ptr 8 @b to @a\n  %4 ptr = memcpy %2, @a, 8i64\n  %5 ptr = load ptr 8 %2\n  \
+                return %5\n}\n";
+    check(text, Precision::Fields).unwrap();
+    check(text, Precision::Sound).unwrap();
+}
