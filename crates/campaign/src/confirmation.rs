@@ -53,13 +53,14 @@ pub fn settle(
                 alone.extend(&promoted);
                 work.round(cases, promoted.iter().map(|i| vec![*i]), until)
             });
+            let interrupted = news.are_due();
             kept(cases);
+            news.saved();
             result?;
-            // The round was only interrupted: each case goes on from where it is.
-            if stop() || !news.are_due() {
+            // After an interruption each case goes on from where it is.
+            if stop() || !interrupted {
                 break;
             }
-            news.saved();
         }
         if stop() {
             break;

@@ -80,11 +80,7 @@ pub fn explore(
     })?;
     let mut bad: Vec<BadRun> = Vec::new();
     for end in walks.into_iter().filter_map(|w| w.bad) {
-        // Deadlocks at different places are told apart by their finding's name.
-        let known = bad
-            .iter()
-            .any(|b| b.outcome.alike(&end.outcome) && end.outcome != Outcome::Deadlock);
-        if !known && bad.len() < BAD_RUNS {
+        if !end.is_among(&bad) && bad.len() < BAD_RUNS {
             bad.push(end);
         }
     }

@@ -26,7 +26,6 @@ use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
-use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -181,9 +180,7 @@ impl Work<'_> {
             self.confirm_cycles(&cycles, &mut rings, &phase);
             self.confirm(&candidates, &mut cases, &order, &phase);
             let mut explored = self.explore(&cases);
-            // Deadlocks at different places are told apart by their finding's name.
-            let known = |e: &BadRun| e.outcome != Outcome::Deadlock && bad.iter().any(|b| b.outcome.alike(&e.outcome));
-            explored.retain(|e| !known(e));
+            explored.retain(|e| !e.is_among(&bad));
             bad.append(&mut explored);
             self.minimise(&mut cases, &mut rings, &mut bad);
         }

@@ -135,6 +135,13 @@ pub struct BadRun {
     pub met: bool,
 }
 
+impl BadRun {
+    /// Whether this is told by one of the others. Deadlocks at different places are told apart by their finding's name.
+    pub fn is_among(&self, others: &[BadRun]) -> bool {
+        self.outcome != Outcome::Deadlock && others.iter().any(|other| other.outcome.alike(&self.outcome))
+    }
+}
+
 /// Why a candidate is not tried any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Settled {

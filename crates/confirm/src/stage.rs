@@ -397,7 +397,8 @@ impl Stage {
             None => None,
         };
         let (mut stdout, mut stderr) = (Growing::new(stdout), Growing::new(stderr));
-        let sleep = plan.is_none().then(Sleep::default);
+        // Whom a client talks to may well sleep until it does.
+        let sleep = (plan.is_none() && peer.is_none()).then(Sleep::default);
         let watched = self.watch(&mut child, begun, &mut peer, sleep, || {
             stdout.trim();
             stderr.trim();

@@ -129,15 +129,15 @@ impl Heap {
     fn next_piece(&mut self) {
         let piece = core::mem::take(&mut self.log);
         self.before += piece.len();
-        let next = (2 * piece.len()).max(PIECE);
+        let mut next = (2 * piece.len()).max(PIECE);
         if !piece.is_empty() {
             self.full.push(piece);
         }
         if self.before >= LOG {
             self.settle();
-        } else {
-            self.log = Vec::with_capacity(next);
+            next = PIECE;
         }
+        self.log = Vec::with_capacity(next.min(LOG - self.before));
     }
 
     fn is_settled(&self) -> bool {

@@ -370,7 +370,8 @@ fn refresh(t: ThreadId) {
     }
 }
 
-/// The program got a heap block at a call from this frame. What is forgotten is all that a free of it claims, the rounding included.
+/// The program got a heap block at a call from this frame. What is forgotten is all that a free of it claims, the
+/// rounding included.
 pub fn allocated(t: ThreadId, at: Frame, ptr: u64, size: u64) {
     let whole = || size.max(heap::usable(ptr));
     match OBSERVER.get().purpose {
