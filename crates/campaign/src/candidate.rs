@@ -5,7 +5,7 @@ use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::Records;
 use deadheat_model::{FindingKind, ObjectId};
-use deadheat_wire::plan::{Plan, Policy, Targets};
+use deadheat_wire::plan::{Plan, Scheduling, Targets};
 use deadheat_wire::record::{Memory, Module, Pair, ThreadCreated, Witness};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -18,8 +18,8 @@ pub struct Context {
     pub modules: Vec<Module>,
     /// Threads.
     pub threads: Vec<ThreadCreated>,
-    /// Policy and quantum of a run of phase 1.
-    pub schedule: Option<(Policy, u32)>,
+    /// What decided a run of phase 1.
+    pub schedule: Option<Scheduling>,
     /// Loaded libraries; not stored.
     #[serde(skip)]
     pub libraries: Vec<(String, u64)>,
@@ -70,7 +70,7 @@ impl Candidates {
     /// Adds the pairs of one run; says how many candidates are new.
     pub fn add(&mut self, records: &Records, plan: &Plan, sites: &SiteIndex) -> usize {
         let context = Arc::new(Context {
-            schedule: Some((plan.policy.clone(), plan.quantum)),
+            schedule: Some(plan.scheduling()),
             ..Context::of(records)
         });
         let before = self.by_statements.len();

@@ -4,7 +4,7 @@ use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
 use deadheat_model::{Evidence, Harm, SiteId};
-use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
+use deadheat_wire::plan::{Mode, Plan, Policy, Scheduling, Targets};
 use deadheat_wire::record::{Meeting, Unordered};
 
 /// How candidates are tried.
@@ -58,11 +58,12 @@ impl Rules {
     /// [`WALK`]th try directs nothing: it postpones nobody, and still sees a meeting when there is one.
     pub fn try_plan(&self, case: &Case) -> Plan {
         let number = case.tries;
-        if let (0, Some((policy, quantum))) = (number, case.seen.clone()) {
+        if let (0, Some(seen)) = (number, case.seen.clone()) {
             return Plan {
                 mode: Mode::Confirm(case.targets.clone()),
-                policy,
-                quantum,
+                policy: seen.policy,
+                quantum: seen.quantum,
+                back_edges: seen.back_edges,
                 ..self.plan.clone()
             };
         }
@@ -158,8 +159,8 @@ pub enum Settled {
 pub struct Case {
     /// The statements, all copies.
     pub targets: Targets,
-    /// Policy and quantum of a run that left the pair unordered, locks counted: the first try.
-    pub seen: Option<(Policy, u32)>,
+    /// What decided a run that left the pair unordered, locks counted: the first try.
+    pub seen: Option<Scheduling>,
     /// Tries so far.
     pub tries: u32,
     /// Tries in which the pair met.

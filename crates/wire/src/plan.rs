@@ -141,6 +141,17 @@ pub struct Spot {
     pub caller: u64,
 }
 
+/// What decides who runs in a run, so that a run in another mode has the same schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Scheduling {
+    /// [`Plan::policy`].
+    pub policy: Policy,
+    /// [`Plan::quantum`].
+    pub quantum: u32,
+    /// [`Plan::back_edges`].
+    pub back_edges: u32,
+}
+
 /// Who runs next at a scheduling point.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Policy {
@@ -259,10 +270,10 @@ impl Plan {
     pub fn new(mode: Mode, policy: Policy) -> Plan {
         // Each switch fills the processor's caches anew, and makes every check of shared data a miss once; a thread
         // that polls under a lock uses its turn up each time.
-        let quantum = match mode {
-            Mode::Confirm(_) => 500_000,
-            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Functions => 100_000,
-            Mode::Schedule => 50,
+        let (quantum, back_edges) = match mode {
+            Mode::Confirm(_) => (500_000, 20_000),
+            Mode::Granules { .. } | Mode::Statements { .. } | Mode::Functions => (100_000, 60_000),
+            Mode::Schedule => (50, 20_000),
         };
         Plan {
             version: crate::VERSION,
@@ -270,7 +281,7 @@ impl Plan {
             policy,
             input_seed: 1,
             quantum,
-            back_edges: 20_000,
+            back_edges,
             hang_yields: 20_000,
             epoch_ns: 1_700_000_000_000_000_000,
             record_schedule: true,
@@ -281,6 +292,15 @@ impl Plan {
             values: Vec::new(),
             symbolic: None,
             functions: None,
+        }
+    }
+
+    /// What decides who runs in this plan's run.
+    pub fn scheduling(&self) -> Scheduling {
+        Scheduling {
+            policy: self.policy.clone(),
+            quantum: self.quantum,
+            back_edges: self.back_edges,
         }
     }
 

@@ -1,8 +1,8 @@
-//! The tables, version 2.
+//! The tables, version 3.
 
 use rusqlite::{Connection, Result};
 
-pub(super) const VERSION: i64 = 2;
+pub(super) const VERSION: i64 = 3;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS labels (number INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE);

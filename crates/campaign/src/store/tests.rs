@@ -127,7 +127,7 @@ fn a_store_of_another_version_is_not_touched_or_set_aside() {
     assert!(matches!(Store::read(&place.0), Err(StoreError::Older(..))));
     let store = Store::open(&place.0).unwrap();
     assert!(store.warnings[0].contains("earlier deadheat"), "{:?}", store.warnings);
-    assert!(place.0.join("store.version-1-1").exists());
+    assert!(place.0.join("store.version-2-1").exists());
     assert_eq!(store.label("a").unwrap(), "F1");
 }
 
