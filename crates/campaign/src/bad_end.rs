@@ -168,6 +168,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         orders: Vec::new(),
         threads,
         threads_left_out,
+        misuse: None,
         ended_at,
         harm: Some(Harm {
             detail: match kind {

@@ -75,6 +75,7 @@ impl<'a> Names<'a> {
             orders: Vec::new(),
             threads: Vec::new(),
             threads_left_out: 0,
+            misuse: None,
             ended_at: None,
             story: None,
             harm: case.harm.clone(),
@@ -230,7 +231,7 @@ impl Described<'_> {
 
     /// A thread that stands here. One that a library's nameless function starts (`std::thread`'s) runs the outermost
     /// function of the user's.
-    fn standing(&mut self, id: ThreadId, stack: &[Frame]) -> Thread {
+    pub(crate) fn standing(&mut self, id: ThreadId, stack: &[Frame]) -> Thread {
         let mut thread = self.thread(id);
         if thread.parent.is_some() && thread.start.is_none() {
             let own = stack.iter().rfind(|f| f.line > 0 && !f.of_system());
@@ -446,6 +447,9 @@ pub fn notice(notice: &Notice) -> String {
             "a statement could not be watched (module {}, site {})",
             site.module, site.index
         ),
+        Notice::Excused { count } => {
+            format!("annotations in the program excuse accesses ({count} in one run): races of theirs are not told")
+        }
         Notice::Text(text) => text.clone(),
         Notice::Unwatched { library, why } => {
             format!("{library} is not watched, races in it are not seen: {why}")

@@ -8,6 +8,7 @@ mod options;
 mod ordinary;
 mod results;
 mod stored;
+mod suppressed;
 
 pub use options::{Extent, Hunt, HuntError, Options};
 
@@ -26,6 +27,7 @@ use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
+use deadheat_confirm::misuse::SeenMisuse;
 use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
@@ -57,6 +59,8 @@ struct Work<'a> {
     causes: usize,
     /// Candidates that were shown with another input.
     reached: Vec<String>,
+    /// What the user does not want to hear of.
+    suppressed: suppressed::Suppressed,
 }
 
 /// Hunts in a program.
@@ -133,6 +137,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         trouble: None,
         causes: 0,
         reached: Vec::new(),
+        suppressed: suppressed::Suppressed::default(),
     };
     Ok(work.go())
 }
@@ -154,10 +159,11 @@ impl Work<'_> {
     fn go(mut self) -> Hunt {
         let mut phase = PhaseOne::default();
         phase.functions.clone_from(&self.options.functions);
-        let (candidates, cycles) = match &self.options.extent {
+        let (mut candidates, mut cycles) = match &self.options.extent {
             Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
             _ => self.predict(&mut phase),
         };
+        self.suppress(&mut candidates, &mut cycles, &phase);
         self.notices.extend(std::mem::take(&mut phase.limits).told());
         let foreign: std::collections::BTreeSet<&str> = phase.sites.foreign().collect();
         if !foreign.is_empty() {
@@ -175,6 +181,8 @@ impl Work<'_> {
         let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
         let mut rings: Vec<CycleCase> = cycles.iter().map(|c| self.cycle_case(c)).collect();
         let mut bad: Vec<BadRun> = Vec::new();
+        // Those of the ordinary runs and of phase 1, before the budget is used up.
+        self.judge_misuses();
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
@@ -184,6 +192,7 @@ impl Work<'_> {
             bad.append(&mut explored);
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
+        let misuses = self.judge_misuses();
         self.progress.finish();
         let judged = results::Judged {
             candidates,
@@ -191,6 +200,7 @@ impl Work<'_> {
             cycles,
             rings,
             bad,
+            misuses,
         };
         self.report(judged, &phase)
     }
@@ -279,6 +289,20 @@ impl Work<'_> {
             }
         }
         found
+    }
+
+    /// The misuses of synchronisation that all runs so far showed, each repeated.
+    fn judge_misuses(&mut self) -> Vec<SeenMisuse> {
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let stage = self.stage;
+        judge.misuses(&|| stage.stopped()).unwrap_or_else(|error| {
+            self.trouble = self.trouble.take().or(Some(error.to_string()));
+            Vec::new()
+        })
     }
 
     /// Phase 2 for cycles of waiting; with a budget, for at most a third of what is left of it.

@@ -10,7 +10,7 @@
 //! - [`exploration`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
 //! - [`mod@explore`], [`explored_input`], [`coverage`]: inputs by symbolic execution, detection on each;
-//! - [`describe`], [`bad_end`], [`story`]: findings in the words of the report;
+//! - [`describe`], [`bad_end`], [`misuse`], [`story`]: findings in the words of the report;
 //! - [`store`], [`token`], [`replay`]: what is kept, named and run again.
 //!
 //! Architecture invariant: verdicts come from `deadheat-confirm` alone; what a user reads is formatted by
@@ -34,6 +34,7 @@ pub mod inputs;
 pub mod limits;
 pub mod measuring;
 pub mod minimisation;
+pub mod misuse;
 pub mod phase_one;
 pub mod progress;
 pub mod replay;

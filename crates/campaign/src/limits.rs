@@ -56,6 +56,10 @@ impl Limits {
                     *count = (*count).max(*more);
                     return;
                 }
+                (Notice::Excused { count }, Notice::Excused { count: more }) => {
+                    *count = (*count).max(*more);
+                    return;
+                }
                 (known, new) if known == new => return,
                 _ => {}
             }

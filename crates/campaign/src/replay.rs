@@ -5,7 +5,7 @@ use crate::store::Execution;
 use crate::token::Token;
 use deadheat_confirm::replay::{Repetition, by_policy, by_schedule};
 use deadheat_confirm::{RunError, Stage};
-use deadheat_model::Evidence;
+use deadheat_model::{Evidence, FindingKind};
 use deadheat_report::Finding;
 use deadheat_wire::plan::{Plan, PlanError, StopAt};
 
@@ -83,10 +83,12 @@ pub fn again(stage: &Stage, execution: &Execution) -> Result<Again, ReplayError>
     Ok(Again { by_policy, by_schedule })
 }
 
-/// The plan of an execution for a debugger: it stops at the race that the finding is about. What happened by
+/// The plan of an execution for a debugger: it stops at the race or the misuse that the finding is about. What happened by
 /// itself (a deadlock, a crash) stops by itself. Of a token's execution the finding is not known.
 pub fn debugged(execution: &Execution, finding: Option<&Finding>) -> Plan {
+    let misuse = finding.is_some_and(|f| f.kind == FindingKind::SyncMisuse);
     let stop_at = match (execution.meeting, finding.and_then(|f| f.evidence)) {
+        (Some(number), _) if misuse => Some(StopAt::Misuse(number)),
         (Some(number), _) => Some(StopAt::Meeting(number)),
         (None, Some(Evidence::Unordered) | None) => Some(StopAt::FirstRace),
         (None, Some(_)) => None,

@@ -223,6 +223,7 @@ impl Words<'_> {
             line: l.line,
             column: l.column,
             inlined: l.inlined_at.is_some(),
+            module: String::new(),
         };
         places.map(frame).collect()
     }
@@ -282,6 +283,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         orders: vec![],
         threads: vec![],
         threads_left_out: 0,
+        misuse: None,
         ended_at: None,
         story: None,
         harm: None,

@@ -205,6 +205,7 @@ impl WaitingCycle {
             orders: Vec::new(),
             threads: names.of(&self.context).waiting(&threads),
             threads_left_out: 0,
+            misuse: None,
             ended_at: None,
             story: None,
             harm: None,

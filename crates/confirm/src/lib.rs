@@ -7,7 +7,7 @@
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
 //! - [`minimise`]: the fewest switches that still show a finding;
 //! - [`judge`]: the verdict on a candidate; [`together`]: tries directed at several candidates;
-//!   [`deadlock`]: the verdict on a cycle of waiting; [`replay`]: whether an execution repeats.
+//!   [`deadlock`]: the verdict on a cycle of waiting; [`misuse`]: calls that broke their contract; [`replay`]: whether an execution repeats.
 //!
 //! Architecture invariant: only this crate judges. It names no source line: sites are numbers here.
 #![deny(unsafe_code)]
@@ -21,6 +21,7 @@ pub mod isolation;
 pub mod judge;
 mod launch;
 pub mod minimise;
+pub mod misuse;
 mod network;
 pub mod oracle;
 mod orders;

@@ -4,8 +4,8 @@ use deadheat_model::{ObjectId, ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Memory, Module, Notice, Pair,
-    Record, Started, Step, ThreadCreated, Unordered,
+    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Memory, Misuse, Module, Notice,
+    Pair, Record, Started, Step, ThreadCreated, Unordered,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -35,6 +35,8 @@ pub struct Records {
     pub meetings: Vec<Meeting>,
     /// Pairs of accesses that happens-before does not order.
     pub unordered: Vec<Unordered>,
+    /// Synchronisation calls that broke their contract.
+    pub misuses: Vec<Misuse>,
     /// The deadlock that ended the run.
     pub deadlock: Option<Deadlock>,
     /// The hang that ended the run.
@@ -138,6 +140,7 @@ impl Records {
             Record::Cycle(links) => self.cycles.push(links),
             Record::Meeting(m) => self.add_meeting(m, seen),
             Record::Unordered(u) => self.unordered.push(u),
+            Record::Misuse(m) => self.misuses.push(m),
             Record::Deadlock(d) => self.deadlock = Some(d),
             Record::Hang(h) => self.hang = Some(h),
             Record::Switches(s) => self.switches.extend(s),

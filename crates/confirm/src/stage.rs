@@ -8,6 +8,7 @@ use crate::asleep::Sleep;
 use crate::client::{Client, ClientEnd, Peer, Place};
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
+use crate::misuse::Sightings;
 use crate::network;
 use crate::oracle::{self, Checked, Oracle};
 use crate::output::{Growing, Output};
@@ -26,7 +27,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 /// How runs are started.
@@ -79,6 +80,8 @@ pub struct Stage {
     expected: OnceLock<(End, Output)>,
     stdin: PathBuf,
     scratch: Scratch,
+    /// Misuses of synchronisation that the runs showed.
+    pub(crate) misuses: Mutex<Sightings>,
 }
 
 /// Why no run can be started at all.
@@ -211,6 +214,7 @@ impl Stage {
             expected: OnceLock::new(),
             stdin,
             scratch,
+            misuses: Mutex::default(),
         })
     }
 
@@ -236,6 +240,7 @@ impl Stage {
             expected: OnceLock::new(),
             stdin,
             scratch,
+            misuses: Mutex::default(),
         })
     }
 
@@ -252,6 +257,11 @@ impl Stage {
     /// Runs started so far.
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Sightings of misuses that were not kept for want of room.
+    pub fn misuses_cut(&self) -> u64 {
+        self.misuses.lock().map_or(0, |misuses| misuses.cut())
     }
 
     /// Whether the user wants to stop.
@@ -271,6 +281,9 @@ impl Stage {
     /// Runs the program under a plan, and demands that the runtime was in control.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
         let run = self.start(Some(&self.given(plan)))?;
+        if let Ok(mut misuses) = self.misuses.lock() {
+            misuses.note(plan, &run);
+        }
         // The runtime notes how a run ends; where it gives up before it can, its exit status alone tells.
         let refused = match &run.records.ended {
             Some(ended) => ended.how == deadheat_wire::record::EndKind::Refused,

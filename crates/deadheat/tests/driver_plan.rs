@@ -37,8 +37,10 @@ fn split(text: &str) -> (String, String) {
     (join(&plan.ours), join(&plan.theirs))
 }
 
-const CODE: &str = "-fPIE -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpass-plugin=/dh/libdeadheat_pass.so \
+const CODE: &str = "-fPIE -D__DEADHEAT__=1 -idirafter/dh/include -g -fno-omit-frame-pointer -mno-omit-leaf-frame-pointer -fpass-plugin=/dh/libdeadheat_pass.so \
      -mllvm -enable-shrink-wrap=false";
+/// Where `deadheat.h` is.
+const HEADER: &str = "-D__DEADHEAT__=1 -idirafter/dh/include";
 const PROGRAM: &str = "-pie -Wl,--dynamic-list=/dh/deadheat_rt.list /dh/deadheat_rt.o /dh/deadheat_module.o";
 
 #[test]
@@ -151,11 +153,14 @@ fn preprocessing_and_checking_get_no_sites() {
         "-E -",
         "-E -dM -x c /dev/null",
     ] {
-        assert_eq!(split(text), ("-fPIE".to_owned(), text.to_owned()), "{text}");
+        assert_eq!(split(text), (format!("-fPIE {HEADER}"), text.to_owned()), "{text}");
     }
     // The macros __PIE__ and __PIC__ must be those of the compilation.
-    assert_eq!(split("-E -fPIC a.c"), (String::new(), "-E -fPIC a.c".to_owned()));
-    assert_eq!(split("-E -fno-pie a.c"), ("-fPIE".to_owned(), "-E a.c".to_owned()));
+    assert_eq!(split("-E -fPIC a.c"), (HEADER.to_owned(), "-E -fPIC a.c".to_owned()));
+    assert_eq!(
+        split("-E -fno-pie a.c"),
+        (format!("-fPIE {HEADER}"), "-E a.c".to_owned())
+    );
 }
 
 #[test]

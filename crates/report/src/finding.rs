@@ -3,7 +3,7 @@
 //! Optional parts are always present in JSON, as `null` or an empty list, so that readers need no
 //! guesses. What is known only of one kind of finding (`threads` of a deadlock) is empty for others.
 
-use deadheat_model::{AccessKind, Evidence, FindingKind, Harm, Verdict};
+use deadheat_model::{AccessKind, Evidence, FindingKind, Harm, MisuseKind, Verdict};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -64,6 +64,9 @@ pub struct Finding {
     /// Further threads that wait, for want of room not in `threads`.
     #[serde(default, skip_serializing_if = "none")]
     pub threads_left_out: u32,
+    /// What a call did, for misuses of synchronisation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub misuse: Option<Misuse>,
     /// Where the program ended, for crashes.
     pub ended_at: Option<Place>,
     /// What happens in the run that shows it, if that run is minimised.
@@ -160,6 +163,9 @@ pub struct Frame {
     pub column: u32,
     /// Whether it was inlined into the next one.
     pub inlined: bool,
+    /// The loaded file that holds the code; empty if unknown.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub module: String,
 }
 
 /// A lock held or wanted.
@@ -262,6 +268,28 @@ pub struct Waiting {
     pub stack: Vec<Frame>,
 }
 
+/// A synchronisation call that breaks its contract.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Misuse {
+    /// The way in which it does, `unlock-by-another` for one.
+    #[schemars(schema_with = "schema::misuse_kind")]
+    pub kind: MisuseKind,
+    /// What the thread does: `unlocks mutex `m`, which thread T2 holds`.
+    pub what: String,
+    /// Who.
+    pub thread: Thread,
+    /// Where; empty at the end of a thread or process.
+    pub stack: Vec<Frame>,
+    /// What is misused, by kind and name; null for a thread.
+    pub object: Option<Lock>,
+    /// The thread that holds it, waits for it, or is joined or detached.
+    pub other: Option<Thread>,
+    /// Where that thread took it, or waits.
+    pub taken: Vec<Frame>,
+    /// In how many ordinary runs it was seen.
+    pub ordinary: u32,
+}
+
 /// A place in a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
@@ -292,6 +320,9 @@ pub struct Stats {
     pub untried: u32,
     /// Runs that were stopped and say nothing.
     pub inconclusive: u32,
+    /// Candidates and findings that are left out since a suppression matches them.
+    #[serde(default)]
+    pub suppressed: u32,
     /// Whether the work was cut short, and by what.
     pub stopped: Option<String>,
 }
@@ -306,6 +337,7 @@ impl Stats {
         self.settled += one.settled;
         self.untried += one.untried;
         self.inconclusive += one.inconclusive;
+        self.suppressed += one.suppressed;
         self.stopped = self.stopped.take().or_else(|| one.stopped.clone());
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`finding`]: the report itself, which is also the JSON format (`docs/schema/findings-1.json`);
 //! - [`symbol`]: addresses to functions, lines and variables, from ELF and DWARF;
+//! - [`suppression`]: what a user does not want to hear of, in ThreadSanitizer's format;
 //! - [`interval`]: how probable it is that a run shows a finding;
 //! - [`terminal`], [`sarif`], [`junit`], [`html`], [`format`]: the same report for different readers.
 //!
@@ -20,6 +21,7 @@ pub mod schema;
 pub mod selection;
 mod source;
 mod story;
+pub mod suppression;
 pub mod symbol;
 pub mod terminal;
 pub mod words;
@@ -27,4 +29,5 @@ pub mod words;
 pub use deadheat_model::Verdict;
 pub use finding::{Finding, Report};
 pub use format::Format;
+pub use suppression::Suppressions;
 pub use symbol::Symboliser;

@@ -76,6 +76,16 @@ fn result(f: &Finding) -> Value {
         let message = format!("{} waits for {}", waiting.thread.label(), waiting.wants);
         places.extend(known(&waiting.stack).map(|at| location(&at.file, at.line, at.column, &message)));
     }
+    if let Some(m) = &f.misuse {
+        let message = format!("{} {}", m.thread.label(), m.what);
+        places.extend(known(&m.stack).map(|at| location(&at.file, at.line, at.column, &message)));
+        let part = m
+            .other
+            .as_ref()
+            .map(|t| format!("{} {}", t.label(), words::part(m.kind)));
+        let message = part.unwrap_or_default();
+        places.extend(known(&m.taken).map(|at| location(&at.file, at.line, at.column, &message)));
+    }
     let ended = f.ended_at.as_ref().and_then(|p| known(&p.stack));
     places.extend(ended.map(|at| location(&at.file, at.line, at.column, "the program ended here")));
     let related: Vec<Value> = places.iter().skip(1).cloned().collect();

@@ -1,7 +1,7 @@
 //! The JSON schema: what schemars cannot derive, since the vocabulary crate knows nothing of schemas.
 
 use crate::finding::Report;
-use deadheat_model::{Evidence, FindingKind, HarmKind, Verdict};
+use deadheat_model::{Evidence, FindingKind, HarmKind, MisuseKind, Verdict};
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
@@ -28,6 +28,25 @@ const HARM_KINDS: [HarmKind; 10] = [
     HarmKind::ExitStatus,
     HarmKind::Sanitizer,
     HarmKind::Check,
+];
+
+const MISUSE_KINDS: [MisuseKind; 16] = [
+    MisuseKind::UnlockByAnother,
+    MisuseKind::UnlockUnlocked,
+    MisuseKind::DestroyHeld,
+    MisuseKind::DestroyAwaited,
+    MisuseKind::UseDestroyed,
+    MisuseKind::WaitUnheld,
+    MisuseKind::TwoMutexes,
+    MisuseKind::JoinJoined,
+    MisuseKind::JoinJoining,
+    MisuseKind::JoinDetached,
+    MisuseKind::DetachDetached,
+    MisuseKind::DetachJoined,
+    MisuseKind::FreeHeld,
+    MisuseKind::StackOfHeld,
+    MisuseKind::EndHolding,
+    MisuseKind::ExitHolding,
 ];
 
 /// The schema of [`Report`] as JSON text, as it stands in `docs/schema/findings-1.json`.
@@ -60,6 +79,10 @@ pub(crate) fn evidence(_: &mut SchemaGenerator) -> Schema {
     let mut all = names(&EVIDENCE);
     all.push(serde_json::Value::Null);
     json_schema!({ "enum": all })
+}
+
+pub(crate) fn misuse_kind(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": names(&MISUSE_KINDS) })
 }
 
 pub(crate) fn access_kind(_: &mut SchemaGenerator) -> Schema {

@@ -89,6 +89,9 @@ impl Symboliser {
             let at = probe.wrapping_sub(module.bias);
             if module.extent.contains(&at) {
                 found = module.frames(at);
+                for frame in &mut found {
+                    frame.module = module.path.display().to_string();
+                }
                 break;
             }
         }
@@ -99,6 +102,7 @@ impl Symboliser {
                 line: 0,
                 column: 0,
                 inlined: false,
+                module: String::new(),
             });
         }
         self.frames.insert((address, is_return), found.clone());
@@ -167,6 +171,7 @@ impl Module {
                     line: 0,
                     column: 0,
                     inlined: false,
+                    module: String::new(),
                 }),
             }
         }
@@ -199,6 +204,7 @@ fn frames(loader: &Loader, probe: u64) -> Vec<Frame> {
                 line: place.as_ref().and_then(|p| p.line).unwrap_or(0),
                 column: place.as_ref().and_then(|p| p.column).unwrap_or(0),
                 inlined: true,
+                module: String::new(),
             });
         }
     }

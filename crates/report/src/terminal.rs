@@ -4,7 +4,7 @@
 //! thread does there, the object, what either order leads to, the harm, how often, and how to see it again.
 
 use crate::cause;
-use crate::finding::{Access, Finding, Frame, Lock, Report, Thread, Waiting, own};
+use crate::finding::{Access, Finding, Frame, Lock, Misuse, Report, Thread, Waiting, own};
 use crate::format::Options;
 use crate::interval::Interval;
 use crate::source::Sources;
@@ -112,6 +112,9 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
     if s.inconclusive > 0 {
         write!(out, ", {} stopped by a limit", s.inconclusive)?;
     }
+    if s.suppressed > 0 {
+        write!(out, ", {} suppressed", s.suppressed)?;
+    }
     out.push('\n');
     if let Some(why) = &s.stopped {
         let untried = match s.untried {
@@ -157,6 +160,9 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
             words::count(more, "waiting thread")
         );
         writeln!(out, "{}", paint(DIM, told))?;
+    }
+    if let Some(m) = &f.misuse {
+        misuse(out, m, sources)?;
     }
     if let Some(object) = f.object.as_ref().filter(|o| !o.allocated.is_empty()) {
         let by = object.thread.map(|t| format!(" by {}", label(t))).unwrap_or_default();
@@ -313,23 +319,44 @@ fn created(out: &mut String, thread: &Thread, told: &mut BTreeSet<u32>) -> std::
     stack(out, &thread.created, "    ")
 }
 
+fn misuse(out: &mut String, m: &Misuse, sources: &mut Sources) -> std::fmt::Result {
+    writeln!(out, "  {} {}", paint(BOLD, m.thread.label()), m.what)?;
+    stack(out, &m.stack, "    ")?;
+    line(out, &m.stack, sources)?;
+    if let Some(other) = m.other.as_ref().filter(|_| !m.taken.is_empty()) {
+        let did = words::part(m.kind);
+        writeln!(out, "  {} {did} here", paint(BOLD, other.label()))?;
+        stack(out, &m.taken, "    ")?;
+        line(out, &m.taken, sources)?;
+    }
+    let mut told = BTreeSet::new();
+    for thread in [Some(&m.thread), m.other.as_ref()].into_iter().flatten() {
+        created(out, thread, &mut told)?;
+    }
+    match m.ordinary {
+        0 => writeln!(out, "  no ordinary run shows it: it takes this schedule"),
+        _ => writeln!(out, "  ordinary runs show it too: it takes no special schedule"),
+    }
+}
+
+/// The source line of a stack's innermost frame that is the user's own.
+fn line(out: &mut String, frames: &[Frame], sources: &mut Sources) -> std::fmt::Result {
+    if let Some(frame) = own(frames)
+        && let Some(line) = sources.line("", &frame.file, frame.line)
+    {
+        let gutter = paint(GUTTER, format!("{:>5} |", frame.line));
+        writeln!(out, "    {gutter} {}", line.trim_end())?;
+    }
+    Ok(())
+}
+
 fn waits(out: &mut String, w: &Waiting, sources: &mut Sources) -> std::fmt::Result {
     let held = w.holder.filter(|_| !w.wants.starts_with("the end of"));
     let holder = held.map(|h| format!(", which {} holds", label(h))).unwrap_or_default();
     let thread = paint(BOLD, w.thread.label());
     writeln!(out, "  {thread} waits for {}{holder}; {}", w.wants, locks(&w.locks))?;
     stack(out, &w.stack, "    ")?;
-    if let Some(frame) = own(&w.stack)
-        && let Some(line) = sources.line("", &frame.file, frame.line)
-    {
-        writeln!(
-            out,
-            "    {} {}",
-            paint(GUTTER, format!("{:>5} |", frame.line)),
-            line.trim_end()
-        )?;
-    }
-    Ok(())
+    line(out, &w.stack, sources)
 }
 
 fn stack(out: &mut String, frames: &[Frame], indent: &str) -> std::fmt::Result {

@@ -1,7 +1,7 @@
 //! The words by which a reader is told of kinds, verdicts and findings.
 
 use crate::finding::{Access, Finding, Object, Order, own};
-use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, Verdict};
+use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, MisuseKind, Verdict};
 
 /// `read`, `write`, and so on.
 pub fn access(kind: AccessKind) -> &'static str {
@@ -80,6 +80,14 @@ pub fn kind(kind: FindingKind) -> &'static str {
         FindingKind::SyncMisuse => "misuse of synchronisation",
         FindingKind::Crash => "crash",
         FindingKind::Hang => "hang",
+    }
+}
+
+/// What the other thread of a misuse does where its stack stands.
+pub fn part(kind: MisuseKind) -> &'static str {
+    match kind {
+        MisuseKind::DestroyAwaited | MisuseKind::TwoMutexes => "waits",
+        _ => "took it",
     }
 }
 
@@ -173,6 +181,11 @@ pub fn summary(finding: &Finding) -> String {
         let more = if threads > PLACES { " and others" } else { "" };
         places.truncate(PLACES);
         text += &format!(" of {threads} threads at {}{more}", places.join(", "));
+    }
+    if let Some(misuse) = &finding.misuse {
+        let at = own(&misuse.stack).or_else(|| own(&misuse.taken));
+        let at = at.map(|f| format!(", at {} in {}", f.place(), short(&f.function)));
+        text += &format!(": {} {}{}", misuse.thread.label(), misuse.what, at.unwrap_or_default());
     }
     if let Some(frame) = finding.ended_at.as_ref().and_then(|p| own(&p.stack)) {
         text += &format!("; ended in {} at {}", short(&frame.function), frame.place());

@@ -178,6 +178,9 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         return;
     }
     crate::journal::settle_own();
+    if matches!(how, EndKind::Exit(_)) {
+        crate::misuse::process_ends();
+    }
     let s = scheduler();
     s.trail.flush();
     let how = match (how, s.ring()) {

@@ -10,7 +10,7 @@
 //! - [`intercept`]: one file per family of interposed functions;
 //! - [`site`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
 //!   [`statements`], [`targets`], [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`],
-//!   [`memory`]: sites, detection, confirmation;
+//!   [`memory`], [`misuse`], [`annotations`]: sites, detection, confirmation, calls that break their contract, excuses;
 //! - [`concolic`]: expressions over the input, in a program's symbolic flavour;
 //! - [`start`]: puts all this to work.
 //!
@@ -27,6 +27,7 @@
 
 extern crate alloc;
 
+mod annotations;
 mod bytes;
 mod check;
 mod clock;
@@ -45,6 +46,7 @@ mod lock_order;
 mod meeting;
 mod memo;
 mod memory;
+mod misuse;
 mod objects;
 mod observe;
 mod outside;

@@ -7,9 +7,9 @@
 
 use crate::held::Held;
 use crate::targets::Place;
-use crate::{memory, observe, stack, targets};
+use crate::{annotations, memory, observe, stack, targets};
 use alloc::vec::Vec;
-use deadheat_model::{AccessKind, SiteKind, ThreadId};
+use deadheat_model::{Access, AccessKind, SiteKind, ThreadId};
 use deadheat_schedule::Met;
 use deadheat_wire::plan::StopAt;
 use deadheat_wire::record::{Meeting, Record, Witness};
@@ -53,6 +53,10 @@ pub fn met(met: &Met, step: u64) {
     let (Some(a), Some(p)) = (targets::place(arriving), targets::place(postponed)) else {
         return;
     };
+    let excused = |a: &Access| annotations::excuse(a.thread, a.kind.writes(), a.bytes);
+    if excused(&a.access) || excused(&p.access) {
+        return;
+    }
     let low = a.access.bytes.start.max(p.access.bytes.start);
     let meeting = Meeting {
         number,
@@ -77,6 +81,13 @@ pub fn met(met: &Met, step: u64) {
 /// A pair that happens-before does not order: the running thread is about to make the second access.
 pub fn unordered() {
     if MEETINGS.get().stop_at == Some(StopAt::FirstRace) {
+        stop();
+    }
+}
+
+/// The misuse of synchronisation with this number is about to happen.
+pub fn misuse(number: u32) {
+    if MEETINGS.get().stop_at == Some(StopAt::Misuse(number)) {
         stop();
     }
 }

@@ -317,6 +317,23 @@ fn bounds(line: &[u8]) -> Option<(u64, u64)> {
     Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
 }
 
+/// Whether the mapping that holds an address is shared with other processes. Reads the kernel's table.
+pub fn is_shared(address: u64) -> bool {
+    let mut shared = false;
+    read_maps(|line| {
+        let holds = bounds(line).is_some_and(|(low, high)| (low..high).contains(&address));
+        if holds {
+            // Address range, then permissions, of which the last says so.
+            shared = line
+                .split(|b| *b == b' ')
+                .nth(1)
+                .is_some_and(|p| p.last() == Some(&b's'));
+        }
+        !holds
+    });
+    shared
+}
+
 /// Up to 16 bytes of memory; fewer or none if they cannot be read.
 pub fn peek(address: u64, len: u64) -> Vec<u8> {
     let mut bytes = alloc::vec![0u8; len.min(16) as usize];

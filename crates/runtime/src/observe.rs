@@ -141,6 +141,8 @@ pub fn finish() {
         Purpose::Functions => functions::finish(),
     }
     lock_order::finish();
+    crate::misuse::finish();
+    crate::annotations::finish();
     event_trace::finish();
     let cuts = [
         ("heap blocks not kept", heap::dropped()),
@@ -272,6 +274,11 @@ pub fn acquire_edge(t: ThreadId, kind: ObjectKind, addr: u64) {
 
 /// Synchronisation objects within `addr..addr + len` are gone.
 pub fn destroyed(addr: u64, len: u64) {
+    gone(addr, len, false);
+}
+
+/// The same; `freed` tells that the running thread frees the memory.
+fn gone(addr: u64, len: u64, freed: bool) {
     const KINDS: [ObjectKind; 8] = [
         ObjectKind::Mutex,
         ObjectKind::RwLock,
@@ -282,9 +289,13 @@ pub fn destroyed(addr: u64, len: u64) {
         ObjectKind::Once,
         ObjectKind::Futex,
     ];
+    let mut held = Vec::new();
     let observer = OBSERVER.get();
     let (clocks, cache) = (&mut observer.clocks, &mut observer.cache);
     observer.objects.destroyed(addr, len, |object| {
+        if freed && crate::misuse::may_be_held(object.address, addr + len) {
+            held.push(object);
+        }
         if let Some(clocks) = clocks {
             for kind in KINDS {
                 clocks.lock_destroyed(kind, object);
@@ -298,6 +309,8 @@ pub fn destroyed(addr: u64, len: u64) {
             .filter(|slot| slot.1 == object.address)
             .for_each(|slot| slot.1 = 0);
     });
+    crate::misuse::frees(held);
+    crate::annotations::forgotten(addr, len);
 }
 
 /// `to` holds the token now.
@@ -389,8 +402,17 @@ pub fn allocated(t: ThreadId, at: Frame, ptr: u64, size: u64) {
 
 /// The program is about to give a heap block back.
 pub fn before_free(ptr: u64) {
+    leaves(ptr, true);
+}
+
+/// The program is about to have a heap block's contents moved.
+pub fn before_move(ptr: u64) {
+    leaves(ptr, false);
+}
+
+fn leaves(ptr: u64, freed: bool) {
     let len = heap::usable(ptr);
-    destroyed(ptr, len);
+    gone(ptr, len, freed);
     if let Some(clocks) = clocks() {
         clocks.forgotten(ptr, len);
     }

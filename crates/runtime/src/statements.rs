@@ -5,6 +5,7 @@
 //! several) and their exact bytes, which the detector pairs up. Only blocks of the heap that hold a flagged
 //! granule are kept.
 
+use crate::annotations;
 use crate::held::Held;
 use crate::shadow::{self, HAS_SETS, cell, side};
 use crate::site::{self, Site};
@@ -200,6 +201,9 @@ fn note(
     bytes: ByteRange,
     frame: Frame,
 ) {
+    if annotations::excuse(thread, statement.flags.write, bytes) {
+        return;
+    }
     let (Some(detector), Some(clocks)) = (&mut run.detector, observe::clocks()) else {
         return;
     };

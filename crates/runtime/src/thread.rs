@@ -64,6 +64,8 @@ pub struct Thread {
     pub futexes: Vec<u64>,
     /// The futex word by which it was woken last.
     pub woken_by: Option<u64>,
+    /// The mutex of its last wait for a condition variable.
+    pub with_mutex: u64,
     /// Blocked signals (bit `n - 1`).
     pub mask: u64,
     /// Pending signals directed at it.
@@ -82,6 +84,8 @@ pub struct Thread {
     pub rounds: u32,
     /// Above zero: keeps the token at mere scheduling points (inside the loader, inside handlers of ours).
     pub keep: u32,
+    /// Above zero: its reads, its writes are not to be looked at.
+    pub ignores: [u32; 2],
     /// Clock reads, or failed tries, in a row.
     pub idle_calls: u32,
     /// Where it left the program's code last.
@@ -142,6 +146,7 @@ impl Threads {
             descriptors: Vec::new(),
             futexes: Vec::new(),
             woken_by: None,
+            with_mutex: 0,
             mask: 0,
             pending: 0,
             handler_flags: libc::SA_RESTART,
@@ -151,6 +156,7 @@ impl Threads {
             joining: false,
             rounds: 0,
             keep: 0,
+            ignores: [0; 2],
             idle_calls: 0,
             frame: Frame::default(),
             start: None,

@@ -62,6 +62,9 @@ pub fn executed(place: &Place, kind: SiteKind) {
         return;
     };
     let access = Access { kind, ..place.access };
+    if crate::annotations::excuse(access.thread, kind.writes(), access.bytes) {
+        return;
+    }
     let number = u64::from(access.site.module) << 32 | u64::from(access.site.index);
     let flags = AccessFlags {
         write: kind.writes(),

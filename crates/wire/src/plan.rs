@@ -77,6 +77,8 @@ pub enum StopAt {
     Meeting(u32),
     /// At the first meeting, or before the second access of the first pair that happens-before does not order.
     FirstRace,
+    /// At the misuse of synchronisation with this number, before its call does anything.
+    Misuse(u32),
 }
 
 /// What is watched during the run.
@@ -337,8 +339,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                7,
-                "0703000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
+                8,
+                "0803000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
             )
         );
     }

@@ -2,7 +2,7 @@
 
 use crate::plan::{Spot, Switch};
 use alloc::{string::String, vec::Vec};
-use deadheat_model::{Access, FunctionSpans, LockMode, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
+use deadheat_model::{Access, FunctionSpans, LockMode, MisuseKind, ObjectId, ObjectKind, SiteId, ThreadId, WaitReason};
 use serde::{Deserialize, Serialize};
 
 /// One record.
@@ -57,6 +57,30 @@ pub enum Record {
     Functions(Functions),
     /// What objects that records name were allocated in.
     Objects(Vec<(ObjectId, Memory)>),
+    /// A synchronisation call broke its contract.
+    Misuse(Misuse),
+}
+
+/// A synchronisation call that broke its contract.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Misuse {
+    /// Number of the misuse in this run, from 0.
+    pub number: u32,
+    /// What is wrong.
+    pub kind: MisuseKind,
+    /// Scheduling point.
+    pub step: u64,
+    /// Who.
+    pub thread: ThreadId,
+    /// Where; empty for the end of a thread or process, where no call is to blame.
+    pub stack: Stack,
+    /// What was misused, a thread apart. For a condition variable: the mutex of the call comes second, that of the other
+    /// thread third.
+    pub objects: Vec<(ObjectKind, ObjectId)>,
+    /// The thread that holds the object, waits for it, or is joined or detached.
+    pub other: Option<ThreadId>,
+    /// Where that thread took the object, or waits; empty if that is not known.
+    pub taken: Stack,
 }
 
 /// When functions ran.
@@ -369,6 +393,11 @@ pub enum Notice {
     NotPatched {
         /// Which.
         site: SiteId,
+    },
+    /// So many accesses were not looked at, since the program's annotations say so.
+    Excused {
+        /// How many.
+        count: u64,
     },
     /// Free text.
     Text(String),

@@ -15,7 +15,7 @@ pub struct Reported {
     pub harm: Option<(String, String)>,
     /// Line of each access, ascending; none where nothing on its stack lies in the case.
     pub lines: Vec<Option<u32>>,
-    /// Lines at which the threads of a deadlock wait.
+    /// Lines at which the threads of a deadlock wait; of a misuse, where it is and where the other thread took the object.
     pub waiting: Vec<u32>,
 }
 
@@ -32,6 +32,7 @@ struct Finding {
     accesses: Vec<Access>,
     #[serde(default)]
     threads: Vec<Waiting>,
+    misuse: Option<Misuse>,
     #[serde(default, rename = "fingerprint")]
     _fingerprint: Option<IgnoredAny>,
 }
@@ -52,6 +53,12 @@ struct Access {
 #[derive(Deserialize)]
 struct Waiting {
     stack: Vec<Place>,
+}
+
+#[derive(Deserialize)]
+struct Misuse {
+    stack: Vec<Place>,
+    taken: Vec<Place>,
 }
 
 #[derive(Deserialize)]
@@ -79,7 +86,13 @@ pub fn read(json: &str, source: &str) -> Result<Vec<Reported>, serde_json::Error
         Reported {
             real: finding.verdict != "suspected",
             harm: finding.harm.map(|h| (h.kind, h.detail)),
-            waiting: finding.threads.iter().filter_map(|t| innermost(&t.stack)).collect(),
+            waiting: finding
+                .threads
+                .iter()
+                .map(|t| &t.stack)
+                .chain(finding.misuse.iter().flat_map(|m| [&m.stack, &m.taken]))
+                .filter_map(|stack| innermost(stack))
+                .collect(),
             kind: finding.kind,
             lines,
         }

@@ -4,7 +4,7 @@ use crate::input::Input;
 use crate::store::StoreError;
 use deadheat_confirm::{Client, Oracle, Program, ProgramError, RunError, StageError};
 use deadheat_model::SiteId;
-use deadheat_report::Report;
+use deadheat_report::{Report, Suppressions};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -53,6 +53,8 @@ pub struct Options {
     pub quiet: bool,
     /// Directory of the store; beside the program if none.
     pub store: Option<PathBuf>,
+    /// What the user does not want to hear of.
+    pub suppressions: Arc<Suppressions>,
     /// Set by the user's interrupt.
     pub interrupted: Arc<AtomicBool>,
     /// Detect in these functions only (entry sites, ascending); in all if none.

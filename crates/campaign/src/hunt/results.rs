@@ -11,6 +11,7 @@ use crate::waiting_cycle::WaitingCycle;
 use deadheat_confirm::Case;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::deadlock::CycleCase;
+use deadheat_confirm::misuse::SeenMisuse;
 use deadheat_model::{FindingKind, Harm, HarmKind, Verdict};
 use deadheat_report::finding::{self, Finding, Report, Stats};
 
@@ -24,6 +25,8 @@ pub(super) struct Judged {
     pub rings: Vec<CycleCase>,
     /// Bad ends of other runs.
     pub bad: Vec<BadRun>,
+    /// Misuses of synchronisation, of all runs.
+    pub misuses: Vec<SeenMisuse>,
 }
 
 /// A finding and the execution that shows it.
@@ -37,6 +40,7 @@ impl Work<'_> {
             cycles,
             rings,
             bad,
+            misuses,
         } = &judged;
         let mut names = Names::new(&phase.sites);
         let mut found: Vec<Found> = Vec::new();
@@ -58,16 +62,33 @@ impl Work<'_> {
                 found.push((finding, Some(self.execution(&end.shown))));
             }
         }
+        // One that repeated stands for all at its statement.
+        let (repeated, others): (Vec<&SeenMisuse>, Vec<_>) = misuses.iter().partition(|m| m.repeated);
+        for misuse in repeated.into_iter().chain(others) {
+            let execution = misuse.repeated.then(|| Execution {
+                meeting: Some(misuse.misuse.number),
+                ..self.execution(&misuse.shown)
+            });
+            found.push((names.misuse(misuse), execution));
+        }
+        let cut = self.stage.misuses_cut();
+        if cut > 0 {
+            let told = format!("misuses of synchronisation: {cut} left out for want of room");
+            self.notices.push(told);
+        }
         let mut seen = std::collections::HashSet::new();
         found.retain(|(f, _)| seen.insert(f.fingerprint.clone()));
+        self.suppress_found(&mut found);
         if let Err(error) = self.keep(&judged, &mut found) {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
         }
+        let findings = self.joined(found);
         let stats = self.stats(&judged, phase);
+        self.notices.extend(self.suppressed.told());
         let mut report = Report {
             version: finding::VERSION,
             program: self.program(),
-            findings: self.joined(found),
+            findings,
             stats,
             notices: std::mem::take(&mut self.notices),
         };
@@ -158,7 +179,7 @@ impl Work<'_> {
 
     /// What was found now, with what the store knows of the same program and input. A stored verdict
     /// that is stronger stands.
-    fn joined(&self, found: Vec<Found>) -> Vec<Finding> {
+    fn joined(&mut self, found: Vec<Found>) -> Vec<Finding> {
         let mut all: Vec<Finding> = found.into_iter().map(|(f, _)| f).collect();
         if let Extent::Confirm(labels) = &self.options.extent
             && !labels.is_empty()
@@ -176,6 +197,7 @@ impl Work<'_> {
                     *now = Finding { tries, hits, ..known };
                 }
                 Some(_) => {}
+                None if self.suppresses(&known) => {}
                 None => all.push(known),
             }
         }
@@ -215,6 +237,7 @@ impl Work<'_> {
             inconclusive: phase.inconclusive
                 + cases.iter().map(|c| c.inconclusive).sum::<u32>()
                 + rings.iter().map(|c| c.inconclusive).sum::<u32>(),
+            suppressed: self.suppressed.count(),
             stopped,
         }
     }

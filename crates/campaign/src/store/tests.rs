@@ -30,6 +30,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         orders: vec![],
         threads: vec![],
         threads_left_out: 0,
+        misuse: None,
         ended_at: None,
         story: None,
         harm: None,

@@ -495,6 +495,9 @@ pub struct Runs {
     /// Runs at the same time; as many as there are cores if not given
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,
+    /// Leave out what a suppression file in ThreadSanitizer's format names: it is neither tried nor reported, and counted
+    #[arg(long, value_name = "FILE")]
+    pub suppressions: Option<PathBuf>,
     /// First seed
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub seed: u64,
@@ -562,6 +565,9 @@ pub struct Output {
     /// Exit with status 1 from this verdict on: suspected, real or harmful
     #[arg(long, value_name = "VERDICT", default_value = "real", value_parser = verdict)]
     pub fail_on: deadheat_campaign::report::exit::Threshold,
+    /// Exit with this status, not 1, if something was found (ThreadSanitizer's is 66)
+    #[arg(long, value_name = "N", default_value_t = deadheat_campaign::report::exit::FOUND)]
+    pub exit_code: u8,
     /// No progress line
     #[arg(short, long)]
     pub quiet: bool,

@@ -5,6 +5,7 @@ use super::{exploring, failed, misused, output, selecting, stdin};
 use clap::CommandFactory;
 use deadheat_campaign::confirm::{Oracle, Program};
 use deadheat_campaign::hunt::Hunt as Hunted;
+use deadheat_campaign::report::Suppressions;
 use deadheat_campaign::store::DIRECTORY;
 use deadheat_campaign::{Extent, Options, Store};
 use signal_hook::consts::{SIGINT, SIGTERM};
@@ -183,6 +184,10 @@ pub fn prepare(
         Some(id) => program = stored(&program, runs.store.as_deref(), id).map_err(Refusal::Failed)?,
         None => program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?,
     }
+    let suppressions = match &runs.suppressions {
+        Some(file) => Suppressions::read(file).map_err(|e| Refusal::Usage(e.to_string()))?,
+        None => Suppressions::default(),
+    };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = Options {
         extent,
@@ -199,6 +204,7 @@ pub fn prepare(
         limit: runs.timeout,
         quiet: output.quiet,
         store: runs.store.clone(),
+        suppressions: Arc::new(suppressions),
         interrupted: interrupts(),
         functions: None,
         proven: Arc::default(),

@@ -20,7 +20,7 @@ pub fn finish(
         anstream::eprintln!("deadheat: error: {why}");
     }
     match written {
-        Ok(()) if trouble.is_none() => ExitCode::from(exit::status(report, output.fail_on.0, interrupted)),
+        Ok(()) if trouble.is_none() => ExitCode::from(status(report, output, interrupted)),
         written => failed(written),
     }
 }
@@ -36,10 +36,18 @@ pub fn several(reports: &[(String, Report)], output: &Output, store: &Path) -> E
         }
     };
     let text = reports.iter().map(one).collect::<Vec<_>>().join("\n");
-    let statuses = reports.iter().map(|(_, r)| exit::status(r, output.fail_on.0, false));
+    let statuses = reports.iter().map(|(_, r)| status(r, output, false));
     match deliver(text, output) {
         Ok(()) => ExitCode::from(statuses.max().unwrap_or(exit::NOTHING)),
         written => failed(written),
+    }
+}
+
+/// The exit status, with the user's own for what was found.
+fn status(report: &Report, output: &Output, interrupted: bool) -> u8 {
+    match exit::status(report, output.fail_on.0, interrupted) {
+        exit::FOUND => output.exit_code,
+        other => other,
     }
 }
 

@@ -133,6 +133,14 @@ fn run(
         arguments.id.as_str()
     };
     anstream::eprintln!("deadheat: {name}: {}", ending(shown));
+    if let Some(misuse) = finding.and_then(|f| f.misuse.as_ref()) {
+        let label = misuse.thread.label();
+        if shown.records.misuses.iter().any(|m| m.kind == misuse.kind) {
+            anstream::eprintln!("deadheat: {name}: {label} {}", misuse.what);
+        } else {
+            anstream::eprintln!("deadheat: {name}: this run does not show that {label} {}", misuse.what);
+        }
+    }
     let mut same = tell("decided anew from the seed", &again.by_policy, execution.schedule_hash);
     if let Some(by_schedule) = &again.by_schedule {
         let how = format!("following its {} recorded switches", execution.switches.len());

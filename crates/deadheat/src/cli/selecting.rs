@@ -41,6 +41,7 @@ pub fn select(select: Select) -> ExitCode {
         limit: select.timeout,
         quiet: select.quiet,
         store: select.store.clone(),
+        suppressions: Arc::default(),
         interrupted: interrupts(),
         functions: None,
         proven: Arc::default(),

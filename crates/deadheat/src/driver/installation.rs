@@ -14,6 +14,8 @@ pub struct Parts {
     pub runtime: PathBuf,
     /// The object that each linked module gets.
     pub module: PathBuf,
+    /// Directory of `deadheat.h`.
+    pub include: PathBuf,
     /// The linker's list of names that executables export.
     pub exports: PathBuf,
 }
@@ -25,6 +27,7 @@ impl Parts {
             pass: directory.join("libdeadheat_pass.so"),
             runtime: directory.join("deadheat_rt.o"),
             module: directory.join("deadheat_module.o"),
+            include: directory.ancestors().nth(2).unwrap_or(directory).join("include"),
             exports: directory.join("deadheat_rt.list"),
         }
     }

@@ -324,6 +324,12 @@ fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: 
     if compiles && !keep_positions && !line.options().any(is_position_independent) {
         plan.ours.push("-fPIE".into());
     }
+    if compiles {
+        // `deadheat.h`, behind whatever the user names.
+        let mut include = OsString::from("-idirafter");
+        include.push(&parts.include);
+        plan.ours.extend(["-D__DEADHEAT__=1".into(), include]);
+    }
     if !probe && (compiles || plan.links.is_some()) {
         plan.ours
             .extend(GCC_ONLY_WARNS.iter().map(|name| format!("-Wno-error={name}").into()));

@@ -11,6 +11,7 @@ pub fn frame(function: &str, line: u32) -> Frame {
         line,
         column: 5,
         inlined: false,
+        module: String::new(),
     }
 }
 
@@ -55,6 +56,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         orders: vec![],
         threads: vec![],
         threads_left_out: 0,
+        misuse: None,
         ended_at: None,
         story: None,
         harm: None,

@@ -4,6 +4,7 @@
 //! nothing to those that still leave the last one.
 
 use super::interpose;
+use crate::misuse;
 use crate::observe;
 use crate::thread::NEVER;
 use crate::token::{point, progress, wait};
@@ -47,7 +48,8 @@ interpose! {
         observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));
         0
     }
-    fn pthread_barrier_destroy(_t; barrier: *mut c_void) -> c_int {
+    fn pthread_barrier_destroy(t; barrier: *mut c_void) -> c_int {
+        misuse::destroys_barrier(t, barrier as u64, word(barrier as u64 + ROUND).load(Relaxed));
         observe::destroyed(barrier as u64, SIZE);
         0
     }

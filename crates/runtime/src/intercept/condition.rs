@@ -4,6 +4,7 @@
 use super::{interpose, mutex};
 use crate::clock;
 use crate::lock_order;
+use crate::misuse;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
 use crate::token::{first_waiting, point, scheduler, wait, wake};
@@ -45,7 +46,9 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
             point(usual);
         }
         super::cancel::test(t);
-        let count = match mutex::unlock(t, m, true) {
+        misuse::waits_with(t, c, m);
+        t.with_mutex = m;
+        let count = match mutex::unlock(t, m, Some(c)) {
             Ok(count) => count,
             Err(error) => return error,
         };
@@ -105,7 +108,8 @@ interpose! {
         signal(t, cond as u64, true);
         0
     }
-    fn pthread_cond_destroy(_t; cond: *mut c_void) -> c_int {
+    fn pthread_cond_destroy(t; cond: *mut c_void) -> c_int {
+        misuse::destroys_condition(t, cond as u64);
         observe::destroyed(cond as u64, SIZE);
         0
     }

@@ -133,7 +133,7 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
             return real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
         };
         let outer = core::mem::replace(&mut t.frame, frame!());
-        observe::before_free(block as u64);
+        observe::before_move(block as u64);
         let moved = real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
         if !moved.is_null() {
             observe::allocated(t.id, frame!(), moved as u64, size as u64);

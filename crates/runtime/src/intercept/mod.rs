@@ -15,6 +15,7 @@ pub mod semaphore;
 pub mod spinlock;
 pub mod threads;
 
+mod annotations;
 mod assertion;
 mod c11;
 pub mod cancel;

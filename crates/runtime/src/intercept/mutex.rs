@@ -8,6 +8,7 @@ use super::{frame, interpose};
 use crate::clock;
 use crate::journal;
 use crate::lock_order;
+use crate::misuse;
 use crate::observe;
 use crate::real::real;
 use crate::thread::{Frame, NEVER, Thread};
@@ -51,6 +52,10 @@ pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
     // SAFETY: fields of a live mutex.
     unsafe {
         let kind = word(a + KIND).load(Relaxed);
+        if kind < 0 {
+            misuse::destroyed_mutex(t, a);
+            return libc::EINVAL;
+        }
         let owner = word(a + OWNER);
         if word(a).load(Relaxed) != 0 && owner.load(Relaxed) == own(t) {
             match kind & 3 {
@@ -104,29 +109,37 @@ unsafe fn take(t: &mut Thread, a: u64, kind: i32, count: i32) -> c_int {
     if died { libc::EOWNERDEAD } else { 0 }
 }
 
-/// Gives the mutex at `a` back; with `all`, whatever its recursion count, which is returned.
+/// Gives the mutex at `a` back; to wait for a condition variable, whatever its recursion count, which is returned.
 ///
 /// # Safety
 /// A live mutex.
-pub unsafe fn unlock(t: &mut Thread, a: u64, all: bool) -> Result<i32, c_int> {
+pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, c_int> {
     // SAFETY: fields of a live mutex.
     unsafe {
         let kind = word(a + KIND).load(Relaxed);
+        if kind < 0 {
+            misuse::destroyed_mutex(t, a);
+            return Err(libc::EINVAL);
+        }
         let owner = word(a + OWNER).load(Relaxed);
         if owner != own(t) && (matches!(kind & 3, RECURSIVE | ERRORCHECK) || kind & ROBUST != 0) {
+            misuse::refused(t, a, kind, waits);
             return Err(libc::EPERM);
         }
         let count = word(a + COUNT).load(Relaxed);
-        if kind & 3 == RECURSIVE && count > 1 && !all {
+        if kind & 3 == RECURSIVE && count > 1 && waits.is_none() {
             word(a + COUNT).store(count - 1, Relaxed);
             return Ok(count);
         }
         if owner > 0 && owner != own(t) {
             // Given back by a thread that did not take it: a misuse that glibc lets pass.
+            misuse::mutex_of_another(t, a, kind, waits);
             crate::stuck::given_back_by_another();
             if let Some(taker) = token::thread(ThreadId(owner as u32 - 1)) {
                 taker.locks.retain(|l| l.1 != a);
             }
+        } else if word(a).load(Relaxed) == 0 {
+            misuse::free_mutex(t, a, kind, waits);
         }
         released(t, ObjectKind::Mutex, a);
         let mut next = 0;
@@ -231,7 +244,7 @@ unsafe fn gives(mutex: *mut c_void, frame: Frame) -> c_int {
         };
         t.frame = frame;
         point(Operation::Release(ObjectKind::Mutex, observe::object(mutex as u64)));
-        let result = unlock(t, mutex as u64, false);
+        let result = unlock(t, mutex as u64, None);
         point(Operation::Continue);
         journal::open(t);
         result.err().unwrap_or(0)
@@ -255,8 +268,9 @@ interpose! {
         failed_try(t);
         libc::EBUSY
     }
-    fn pthread_mutex_destroy(_t; mutex: *mut c_void) -> c_int {
+    fn pthread_mutex_destroy(t; mutex: *mut c_void) -> c_int {
         let a = mutex as u64;
+        misuse::destroys_mutex(t, a);
         if word(a).load(Relaxed) != 0 {
             return libc::EBUSY;
         }

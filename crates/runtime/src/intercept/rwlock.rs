@@ -3,6 +3,7 @@
 use super::interpose;
 use crate::clock;
 use crate::lock_order;
+use crate::misuse;
 use crate::observe;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, released, scheduler, wait};
@@ -138,6 +139,10 @@ interpose! {
     fn pthread_rwlock_unlock(t; lock: *mut c_void) -> c_int {
         let a = lock as u64;
         point(Operation::Release(ObjectKind::RwLock, observe::object(a)));
+        if word(a + SHARED).load(Relaxed) == 0 {
+            let (readers, writer) = (word(a).load(Relaxed), word(a + WRITER).load(Relaxed));
+            misuse::gives_lock(t, ObjectKind::RwLock, a, readers, writer);
+        }
         released(t, ObjectKind::RwLock, a);
         if word(a + WRITER).load(Relaxed) != 0 {
             word(a + WRITER).store(0, Relaxed);
@@ -147,7 +152,10 @@ interpose! {
         point(Operation::Continue);
         0
     }
-    fn pthread_rwlock_destroy(_t; lock: *mut c_void) -> c_int {
+    fn pthread_rwlock_destroy(t; lock: *mut c_void) -> c_int {
+        if word(lock as u64 + SHARED).load(Relaxed) == 0 {
+            misuse::destroys_lock(t, ObjectKind::RwLock, lock as u64);
+        }
         observe::destroyed(lock as u64, SIZE);
         0
     }

@@ -103,7 +103,8 @@ interpose! {
         *value = word(sem as u64).load(Relaxed);
         0
     }
-    fn sem_destroy(_t; sem: *mut c_void) -> c_int {
+    fn sem_destroy(t; sem: *mut c_void) -> c_int {
+        crate::misuse::destroys_semaphore(t, sem as u64, word(sem as u64).load(Relaxed));
         observe::destroyed(sem as u64, SIZE);
         0
     }

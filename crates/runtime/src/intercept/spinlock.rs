@@ -2,6 +2,7 @@
 
 use super::interpose;
 use crate::lock_order;
+use crate::misuse;
 use crate::observe;
 use crate::thread::NEVER;
 use crate::token::{self, point, released, wait};
@@ -45,12 +46,14 @@ interpose! {
     fn pthread_spin_unlock(t; lock: *mut c_void) -> c_int {
         let a = lock as u64;
         point(Operation::Release(ObjectKind::SpinLock, observe::object(a)));
+        misuse::gives_lock(t, ObjectKind::SpinLock, a, word(a).load(Relaxed), 0);
         released(t, ObjectKind::SpinLock, a);
         word(a).store(0, Relaxed);
         point(Operation::Continue);
         0
     }
-    fn pthread_spin_destroy(_t; lock: *mut c_void) -> c_int {
+    fn pthread_spin_destroy(t; lock: *mut c_void) -> c_int {
+        misuse::destroys_lock(t, ObjectKind::SpinLock, lock as u64);
         observe::destroyed(lock as u64, 4);
         0
     }

@@ -8,15 +8,16 @@ use super::{interpose, mutex};
 use crate::held::Held;
 use crate::real::real;
 use crate::sys::{gettid, sys};
-use crate::thread::{NEVER, StartRoutine, Thread};
+use crate::thread::{FixedState, NEVER, StartRoutine, Thread};
 use crate::token::{self, point, scheduler, wait};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, journal, lock_order, observe, report, stuck, tls};
+use crate::{clock, journal, lock_order, misuse, observe, report, stuck, tls};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
-use deadheat_model::Operation;
+use deadheat_model::{MisuseKind, Operation, ThreadId};
 use deadheat_wire::record::{Record, ThreadCreated};
+use hashbrown::HashMap;
 use libc::{c_int, pthread_attr_t, pthread_t, timespec};
 
 /// Rounds of key destructors that glibc runs.
@@ -27,6 +28,10 @@ const USUAL_STACK: u64 = 8 << 20;
 static KEY: Held<libc::pthread_key_t> = Held::new(0);
 /// Detached threads that have ended and are to be joined for real.
 static ENDED: Held<Vec<pthread_t>> = Held::new(Vec::new());
+
+/// Handles that stand for no thread any more, until they are given out again: which thread that was, and whether it was
+/// detached (else it was joined).
+static GONE: Held<HashMap<pthread_t, (ThreadId, bool), FixedState>> = Held::new(HashMap::with_hasher(FixedState));
 
 unsafe extern "C" {
     static __libc_stack_end: *const c_void;
@@ -105,11 +110,12 @@ extern "C" fn last_destructor(record: *mut c_void) {
         unsafe { libc::pthread_setspecific(*KEY.get(), record) };
         return;
     }
+    misuse::thread_ends(t);
     mutex::abandon(t);
     crate::ending::give_back_stack(t);
     if t.detached {
         ENDED.get().push(t.pthread);
-        scheduler().threads.forget(t);
+        forget(t);
     }
     token::end(t);
 }
@@ -169,6 +175,7 @@ pub unsafe fn create(
             return result;
         }
         scheduler().threads.name(child, *pthread);
+        GONE.get().remove(&*pthread);
         // The thread's descriptor lies at the top of its stack.
         child.stack = ((*pthread).saturating_sub(size as u64), *pthread);
         observe::thread_created(t.id, child.id);
@@ -188,9 +195,10 @@ pub unsafe fn create(
 /// Joins a thread.
 pub unsafe fn join(t: &mut Thread, pthread: pthread_t, result: *mut *mut c_void, deadline: u64) -> c_int {
     let Some(child) = scheduler().threads.find(pthread) else {
+        joins_gone(t, pthread);
         return libc::ESRCH;
     };
-    if child.detached || child.joining {
+    if refuses_join(t, child) {
         return libc::EINVAL;
     }
     if child.id == t.id {
@@ -218,11 +226,36 @@ pub unsafe fn join(t: &mut Thread, pthread: pthread_t, result: *mut *mut c_void,
     unsafe { finish_join(t, child, result) }
 }
 
+/// A thread's handle is no more.
+fn forget(t: &mut Thread) {
+    GONE.get().insert(t.pthread, (t.id, t.detached));
+    scheduler().threads.forget(t);
+}
+
+/// Notes that a thread is joined whose handle is no more, if it was one.
+fn joins_gone(t: &Thread, pthread: pthread_t) {
+    match GONE.get().get(&pthread) {
+        Some((thread, true)) => misuse::of_thread(t, MisuseKind::JoinDetached, *thread),
+        Some((thread, false)) => misuse::of_thread(t, MisuseKind::JoinJoined, *thread),
+        None => {}
+    }
+}
+
+/// Whether a thread cannot be joined, which is noted.
+fn refuses_join(t: &Thread, child: &Thread) -> bool {
+    if child.detached {
+        misuse::of_thread(t, MisuseKind::JoinDetached, child.id);
+    } else if child.joining {
+        misuse::of_thread(t, MisuseKind::JoinJoining, child.id);
+    }
+    child.detached || child.joining
+}
+
 unsafe fn finish_join(t: &mut Thread, child: &mut Thread, result: *mut *mut c_void) -> c_int {
     observe::thread_joined(t.id, child.id);
     lock_order::joined(t.id, child.id);
     let pthread = child.pthread;
-    scheduler().threads.forget(child);
+    forget(child);
     // SAFETY: the caller's thread and result.
     unsafe { real!(pthread_join: fn(pthread_t, *mut *mut c_void) -> c_int)(pthread, result) }
 }
@@ -261,7 +294,13 @@ interpose! {
         }
     }
     fn pthread_tryjoin_np(t; pthread: pthread_t, result: *mut *mut c_void) -> c_int {
-        let Some(child) = scheduler().threads.find(pthread) else { return libc::ESRCH };
+        let Some(child) = scheduler().threads.find(pthread) else {
+            joins_gone(t, pthread);
+            return libc::ESRCH;
+        };
+        if refuses_join(t, child) {
+            return libc::EINVAL;
+        }
         point(Operation::Join(child.id));
         if !child.ended {
             mutex::failed_try(t);
@@ -269,15 +308,22 @@ interpose! {
         }
         finish_join(t, child, result)
     }
-    fn pthread_detach(_t; pthread: pthread_t) -> c_int {
-        let Some(child) = scheduler().threads.find(pthread) else { return libc::ESRCH };
+    fn pthread_detach(t; pthread: pthread_t) -> c_int {
+        let Some(child) = scheduler().threads.find(pthread) else {
+            if let Some((thread, detached)) = GONE.get().get(&pthread) {
+                let kind = if *detached { MisuseKind::DetachDetached } else { MisuseKind::DetachJoined };
+                misuse::of_thread(t, kind, *thread);
+            }
+            return libc::ESRCH;
+        };
         if child.detached {
+            misuse::of_thread(t, MisuseKind::DetachDetached, child.id);
             return libc::EINVAL;
         }
         child.detached = true;
         if child.ended {
             ENDED.get().push(pthread);
-            scheduler().threads.forget(child);
+            forget(child);
         }
         0
     }
