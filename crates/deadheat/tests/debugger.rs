@@ -296,3 +296,34 @@ fn a_race_in_a_child_stops_the_child() {
         );
     }
 }
+
+const TWICE: &str = "#include <pthread.h>
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+int main(void)
+{
+    pthread_mutex_lock(&lock);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&lock); // TWICE
+    return 0;
+}
+";
+
+#[test]
+fn a_misuse_stops_at_its_call() {
+    if !gdb() {
+        return;
+    }
+    let place = Place::new("gdb-misuse");
+    place.build_with("cc", "twice.c", TWICE, &["-O1"]);
+    let (status, told) = place.run(&["hunt", "--runs", "1", "--store", "kept", "--", "./twice"]);
+    assert_eq!(status, 1, "{told}");
+    let told = debug(&place, "kept", BACKTRACES);
+    let what = format!("T0 (gdb thread 1) at twice.c:{} in main", line(TWICE, "TWICE"));
+    assert!(
+        told.contains("SIGTRAP") && told.contains(&what),
+        "no `{what}` in {told}"
+    );
+    let (status, told) = place.run(&["replay", "--store", "kept", "F1"]);
+    assert_eq!(status, 0, "{told}");
+    assert!(told.contains("unlocks mutex `lock`, which nobody holds"), "{told}");
+}

@@ -31,12 +31,16 @@ Examples:
   deadheat hunt --setup 'rm -f out.db' -- ./app
   deadheat hunt --with 'redis-benchmark -p 7000 -n 1000' --ready 7000 -- ./redis-server --port 7000
   deadheat hunt --format sarif --output races.sarif -- ./app < input.txt
+  deadheat hunt --suppressions tsan.supp --exit-code 66 -- ./app   as for TSan
 
 What it does: a few ordinary runs; detection under several schedules;
 then, for each suspicious pair of statements, runs directed at making both
 happen at the same moment. What it shows it has seen happen, twice.
 Results are kept in .deadheat/ beside the program; the next hunt goes on
 from there.
+
+Calls that POSIX leaves undefined (a mutex given back by another thread, destroyed
+while held, a thread joined twice) are real once a run showed them and repeated.
 
 Verdicts: suspected (predicted only), real (made to happen), harmful (made to
 happen, one order ends badly and the other does not).";
@@ -408,7 +412,7 @@ pub struct Confirm {
 pub struct Replay {
     /// A finding's label, such as F3, or a replay token
     pub id: String,
-    /// Stop in gdb with both threads at the race (the program then works on your files, not on copies of them)
+    /// Stop in gdb with both threads at the race, or at the call that misuses something (the program then works on your files, not on copies of them)
     #[arg(long)]
     pub gdb: bool,
     /// Directory of the store
