@@ -1,4 +1,5 @@
 //@ expect: misuse
+//@ levels: O1 what the calls do is the same at each
 // A condition variable is waited for with one mutex at a time, which the caller holds; neither is destroyed meanwhile.
 #include <pthread.h>
 #include <time.h>

@@ -1,4 +1,5 @@
 //@ expect: misuse
+//@ levels: O1 what the calls do is the same at each
 // A thread ends with a lock on its stack that another holds; a process ends with a lock that its parent waits for.
 #include <errno.h>
 #include <pthread.h>

@@ -1,4 +1,5 @@
 //@ expect: misuse
+//@ levels: O1 what the calls do is the same at each
 // Read-write locks, spin locks and semaphores are given back by who took them, and not destroyed while in use.
 #include <pthread.h>
 #include <semaphore.h>

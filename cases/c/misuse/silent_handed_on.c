@@ -1,4 +1,5 @@
 //@ expect: none
+//@ levels: O1 what the calls do is the same at each
 // Locks taken for a fork are given back in both processes, or made anew in the child; a lock is made anew in its place.
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 //@ expect: none
+//@ levels: O1 what the calls do is the same at each
 // Destroyed as soon as POSIX allows: a condition variable whose waiters are woken, a barrier that is passed, a semaphore
 // that lets pass, a mutex by the last who used it. A condition variable serves two mutexes, one after the other.
 #include <pthread.h>

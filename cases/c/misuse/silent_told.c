@@ -1,4 +1,5 @@
 //@ expect: none
+//@ levels: O1 what the calls do is the same at each
 // What the call's answer tells the program, a robust mutex whose owner ends, and a process that exits while its threads
 // hold locks: defined, and none of it lost on anybody.
 #include <errno.h>

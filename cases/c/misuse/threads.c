@@ -1,4 +1,5 @@
 //@ expect: misuse
+//@ levels: O1 what the calls do is the same at each
 // Handles of threads that were given up already: joined or detached before.
 #include <pthread.h>
 #include <semaphore.h>

@@ -7,7 +7,7 @@ std::mutex lock;
 int value;
 
 int main() {
-    std::unique_lock<std::mutex> guard(lock); // RACE!(guard)
+    std::unique_lock<std::mutex> guard(lock);
     value++;
     std::thread t([guard = std::move(guard)]() mutable {
         value++;

@@ -37,6 +37,7 @@ mod maps;
 mod masks;
 mod message_queues;
 mod mutex_entry;
+mod openmp;
 mod poll;
 mod read_write;
 mod signal_calls;
