@@ -1,32 +1,45 @@
 //! Schedules that are directed at nothing: what only some order of events shows, without a race or a cycle.
 //!
-//! A fixed number of runs, more of them in short programs that could lose a signal, by turns under bursts, PCT, POS,
-//! SURW and a plain walk; no one of them is best on all programs. Each run's end is judged like any other: bad ends that
-//! ordinary runs do not show, repeated once, are findings.
+//! By turns under bursts, PCT, POS, SURW, overtaking and a plain walk; no one of them is best on all programs. Each run's end is
+//! judged like any other: bad ends that ordinary runs do not show, repeated once, are findings.
+//!
+//! How many runs: as long as they show orders of events that are new (`Ended::order`). By Good and Turing the share of
+//! the orders seen once among all runs made is about the chance that the next run shows one that was not seen; when that
+//! falls below [`UNSEEN`] it ends. A program that wakes those alone who wait already gets all its runs: what loses a
+//! signal may be rare. Bounds: [`MOST`] runs, and [`POINTS`] scheduling points.
 
 use crate::confirmation::in_parallel;
 use deadheat_confirm::RunError;
-use deadheat_confirm::candidate::BadRun;
+use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::records::Records;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
+use std::collections::HashMap;
 
-/// Runs, unless a number is asked for.
+/// Least runs, unless a number is asked for.
 const RUNS: u32 = 40;
-/// Most runs in programs that wake those alone who wait already: what is lost by it, nothing else points at.
+/// Most runs.
 const MOST: u32 = 320;
 /// Scheduling points of all those further runs together.
 const POINTS: u64 = 60_000;
+/// Runs between two looks at what they showed: the same whatever runs at the same time.
+const BATCH: usize = 40;
+/// Chance that a further run shows an order of events that none showed, below which there are no further ones: one in
+/// so many.
+const UNSEEN: usize = 50;
 /// Ordered events that PCT looks for.
 const DEPTH: u32 = 3;
 /// Different bad ends kept.
 const BAD_RUNS: usize = 4;
 
-/// One run to be made, and the bad end that it came to.
+/// One run to be made, the order of events in it, and the bad end that it came to.
 struct Walk {
     number: u32,
+    order: u64,
     bad: Option<BadRun>,
+    /// Where the ordinary runs always fail: whether this one ended well.
+    good: bool,
 }
 
 /// What exploring came to.
@@ -36,36 +49,52 @@ pub struct Explored {
     pub runs: u32,
     /// Bad ends, each once.
     pub bad: Vec<BadRun>,
+    /// Where the ordinary runs always fail: the first run that ended well, twice.
+    pub good: Option<Shown>,
 }
 
-/// How many runs are worth while, by what the ordinary run did.
+/// How many runs are worth while at most, by what the ordinary run did.
 pub fn runs(ordinary: &Records) -> u32 {
-    match &ordinary.ended {
-        Some(ended) if ended.wakes > 0 => {
-            let short = POINTS / ended.steps.max(1);
-            u32::try_from(short).unwrap_or(MOST).clamp(RUNS, MOST)
-        }
-        _ => RUNS,
-    }
+    let steps = ordinary.ended.as_ref().map_or(POINTS, |ended| ended.steps.max(1));
+    u32::try_from(POINTS / steps).unwrap_or(MOST).clamp(RUNS, MOST)
 }
 
-/// Makes so many runs.
+/// Whether what these orders' runs showed makes it likely that a further run shows an order that is new.
+fn promises(orders: impl Iterator<Item = u64>) -> bool {
+    let mut times: HashMap<u64, usize> = HashMap::new();
+    orders.for_each(|order| *times.entry(order).or_default() += 1);
+    let once = times.values().filter(|times| **times == 1).count();
+    let all: usize = times.values().sum();
+    once * UNSEEN > all
+}
+
+/// Makes at most so many runs.
 pub fn explore(
     judge: Judge<'_>,
     runs: u32,
     jobs: usize,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Explored, RunError> {
-    let mut walks: Vec<Walk> = (0..runs).map(|number| Walk { number, bad: None }).collect();
+    let walk = |number| Walk {
+        number,
+        order: 0,
+        bad: None,
+        good: false,
+    };
+    let fails = judge.baseline.always_fails().is_some();
+    let mut walks: Vec<Walk> = (0..runs).map(walk).collect();
+    let wakes = judge.baseline.run.records.ended.as_ref().is_some_and(|e| e.wakes > 0);
     let made = std::sync::atomic::AtomicU32::new(0);
-    in_parallel(walks.iter_mut().collect(), jobs, stop, &|walk, _| {
+    let make = |walk: &mut Walk| {
         made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let plan = plan(&judge, walk.number);
         let run = match judge.stage.run(&plan) {
             Err(RunError::NoRuntime(_)) => return Ok(()),
             other => other?,
         };
+        walk.order = run.records.ended.as_ref().map_or(0, |e| e.order);
         let outcome = Outcome::of(&run);
+        walk.good = fails && outcome == Outcome::Exit(0);
         if let Some(harm) = judge.baseline.harm(&outcome)
             && let Some(shown) = judge.happened(&plan, &run)?
         {
@@ -77,7 +106,24 @@ pub fn explore(
             });
         }
         Ok(())
-    })?;
+    };
+    for end in (BATCH..walks.len() + BATCH).step_by(BATCH) {
+        let end = end.min(walks.len());
+        let batch = &mut walks[end.saturating_sub(1) / BATCH * BATCH..end];
+        in_parallel(batch.iter_mut().collect(), jobs, stop, &|walk, _| make(walk))?;
+        let enough = walks[..end].iter().any(|w| w.bad.is_some() || w.good);
+        if enough || stop() || !wakes && !promises(walks[..end].iter().map(|w| w.order)) {
+            break;
+        }
+    }
+    let mut good = None;
+    if let Some(first) = walks.iter().find(|w| w.good) {
+        let plan = plan(&judge, first.number);
+        let run = judge.stage.run(&plan)?;
+        if Outcome::of(&run) == Outcome::Exit(0) {
+            good = judge.happened(&plan, &run)?;
+        }
+    }
     let mut bad: Vec<BadRun> = Vec::new();
     for end in walks.into_iter().filter_map(|w| w.bad) {
         if !end.is_among(&bad) && bad.len() < BAD_RUNS {
@@ -87,6 +133,7 @@ pub fn explore(
     Ok(Explored {
         runs: made.into_inner(),
         bad,
+        good,
     })
 }
 
@@ -94,7 +141,7 @@ fn plan(judge: &Judge<'_>, number: u32) -> Plan {
     let seed = judge.rules.seed.wrapping_add(number.into());
     let ordinary = &judge.baseline.run.records;
     let steps = ordinary.ended.as_ref().map_or(1, |e| e.steps);
-    let policy = match number % 5 {
+    let policy = match number % 6 {
         0 => Policy::Random {
             seed,
             switch: judge.rules.switch,
@@ -108,6 +155,10 @@ fn plan(judge: &Judge<'_>, number: u32) -> Plan {
         3 => Policy::Surw {
             seed,
             counts: counts(&ordinary.switches, steps),
+        },
+        4 => Policy::Overtaken {
+            seed,
+            switch: judge.rules.switch,
         },
         _ => Policy::Random { seed, switch: 512 },
     };
@@ -140,6 +191,14 @@ fn counts(switches: &[Switch], steps: u64) -> Vec<u64> {
 mod tests {
     use super::*;
     use deadheat_model::ThreadId;
+
+    #[test]
+    fn an_order_that_comes_again_promises_nothing_new() {
+        assert!(!promises([1; 40].into_iter()));
+        assert!(promises((0..40).map(|run| run / 39)));
+        assert!(!promises((0..100).map(|run| run / 98 * run)));
+        assert!(promises(0..320));
+    }
 
     #[test]
     fn each_thread_has_the_points_between_its_switches() {

@@ -16,7 +16,7 @@ use crate::candidate::Candidate;
 use crate::cause;
 use crate::confirmation;
 use crate::describe::Names;
-use crate::exploration;
+use crate::exploration::{self, Explored};
 use crate::input::Input;
 use crate::minimisation;
 use crate::phase_one::PhaseOne;
@@ -183,16 +183,18 @@ impl Work<'_> {
         let mut bad: Vec<BadRun> = Vec::new();
         // Those of the ordinary runs and of phase 1, before the budget is used up.
         self.judge_misuses();
+        let mut explored = Explored::default();
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
             self.confirm(&candidates, &mut cases, &order, &phase);
-            let mut explored = self.explore(&cases);
-            explored.retain(|e| !e.is_among(&bad));
-            bad.append(&mut explored);
+            explored = self.explore(&cases);
+            explored.bad.retain(|e| !e.is_among(&bad));
+            bad.append(&mut explored.bad);
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
         let misuses = self.judge_misuses();
+        bad.extend(self.fails_unless(explored));
         self.progress.finish();
         let judged = results::Judged {
             candidates,
@@ -362,9 +364,9 @@ impl Work<'_> {
 
     /// Undirected schedules, where no race is real: what is left then is what only an order of events shows. With a
     /// budget, for at most a third of what is left of it.
-    fn explore(&mut self, cases: &[Case]) -> Vec<BadRun> {
-        if self.options.extent != Extent::Hunt || cases.iter().any(|c| c.shown.is_some()) {
-            return Vec::new();
+    fn explore(&mut self, cases: &[Case]) -> Explored {
+        if self.options.extent != Extent::Hunt || cases.iter().any(|c| c.harm.is_some()) {
+            return Explored::default();
         }
         self.progress.phase("exploring", self.stage.runs());
         let judge = Judge {
@@ -379,20 +381,78 @@ impl Work<'_> {
         let usual = exploration::runs(&self.baseline.run.records);
         let runs = self.options.runs.map_or(usual, |n| n.min(usual));
         match exploration::explore(judge, runs, self.jobs(), &stop) {
-            Ok(explored) => explored.bad,
+            Ok(explored) => explored,
             Err(error) => {
                 self.trouble = self.trouble.take().or(Some(error.to_string()));
-                Vec::new()
+                Explored::default()
             }
         }
+    }
+
+    /// The bad end of all ordinary runs, if a run under another schedule ended well: then it is a schedule's doing.
+    fn fails_unless(&mut self, explored: Explored) -> Option<BadRun> {
+        let outcome = self.baseline.always_fails()?.clone();
+        let harm = outcome.as_harm()?;
+        let told = format!("{}: {}", deadheat_report::words::harm(harm.kind), harm.detail);
+        let Some(good) = explored.good else {
+            let others = match explored.runs {
+                0 => String::new(),
+                runs => format!(", and none of {runs} under other schedules ended well"),
+            };
+            self.notices.push(format!(
+                "the program's ordinary runs already end badly ({told}){others}: that is laid to no schedule"
+            ));
+            return None;
+        };
+        let judge = Judge {
+            stage: self.stage,
+            baseline: self.baseline,
+            rules: &self.rules,
+        };
+        let shown = match judge.happened(&Baseline::plan(), &self.baseline.run) {
+            Ok(shown) => shown?,
+            Err(error) => {
+                self.trouble = self.trouble.take().or(Some(error.to_string()));
+                return None;
+            }
+        };
+        let mut bad = BadRun {
+            outcome,
+            harm,
+            shown,
+            met: false,
+        };
+        let stage = self.stage;
+        let until = self.minimising_until();
+        let minimiser = Minimiser {
+            stage,
+            runs: 0,
+            stop: &|| stage.stopped() || until.is_some_and(|until| Instant::now() >= until),
+            harm: &|_| None,
+        };
+        let averted = minimisation::averted(minimiser, &mut bad, &good);
+        let averted = averted.unwrap_or_else(|error| {
+            self.trouble = self.trouble.take().or(Some(error.to_string()));
+            None
+        });
+        let token = self.token(&self.execution(averted.as_ref().unwrap_or(&good)));
+        self.notices.push(format!(
+            "every ordinary run ends badly ({told}), but not a run under another schedule; that one is: deadheat replay {token} -- PROGRAM ARGS"
+        ));
+        Some(bad)
+    }
+
+    /// With a budget, half of what is left.
+    fn minimising_until(&self) -> Option<Instant> {
+        let budget = self.options.budget.filter(|_| self.options.runs.is_none());
+        budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2)
     }
 
     /// Shrinks the schedules that show something.
     fn minimise(&mut self, cases: &mut [Case], rings: &mut [CycleCase], bad: &mut [BadRun]) {
         self.progress.phase("minimising", self.stage.runs());
         let (stage, baseline) = (self.stage, self.baseline);
-        let budget = self.options.budget.filter(|_| self.options.runs.is_none());
-        let until = budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2);
+        let until = self.minimising_until();
         let minimiser = Minimiser {
             stage,
             runs: 0,

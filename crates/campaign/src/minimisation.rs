@@ -5,10 +5,10 @@
 use crate::confirmation::in_parallel;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::deadlock::CycleCase;
-use deadheat_confirm::minimise::{Minimiser, Showing};
+use deadheat_confirm::minimise::{self, Minimiser, Showing, Story};
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::{Case, RunError};
-use deadheat_model::Evidence;
+use deadheat_model::{Evidence, Harm, HarmKind};
 
 /// Most runs for a finding that harms, and for another.
 const RUNS: [u32; 2] = [64, 16];
@@ -70,6 +70,38 @@ pub fn minimise(
         shown.story = Some(minimal.story);
         Ok(())
     })
+}
+
+/// The bad end of all ordinary runs, and a run that ends well: the fewest switches by which it does, and with them the
+/// story of the bad end. Tells the execution that ends well so.
+pub fn averted(minimiser: Minimiser<'_>, bad: &mut BadRun, good: &Shown) -> Result<Option<Shown>, RunError> {
+    let (fails, ends_well) = (Showing::Ends(bad.outcome.clone()), Outcome::of(&good.run));
+    let other = |outcome: &Outcome| {
+        (!outcome.alike(&bad.outcome)).then(|| Harm {
+            kind: HarmKind::ExitStatus,
+            detail: String::new(),
+        })
+    };
+    let minimiser = Minimiser {
+        runs: RUNS[0],
+        harm: &other,
+        ..minimiser
+    };
+    let Some(averting) = minimiser.minimise(&good.plan, &good.run, &Showing::Ends(ends_well))? else {
+        return Ok(None);
+    };
+    if let Some(failing) = minimiser.minimise(&bad.shown.plan, &bad.shown.run, &fails)? {
+        let swap = minimise::averted(&failing.story, &averting);
+        bad.shown.story = Some(Story { swap, ..failing.story });
+        (bad.shown.plan, bad.shown.run, bad.shown.hash) = (failing.plan, failing.run, failing.hash);
+    }
+    bad.shown.other = Some(averting.run.clone());
+    Ok(Some(Shown {
+        plan: averting.plan,
+        run: averting.run,
+        hash: averting.hash,
+        ..good.clone()
+    }))
 }
 
 fn of_bad(bad: &mut BadRun) -> Task<'_> {

@@ -115,6 +115,17 @@ impl Baseline {
         (badly && !self.fifo.iter().any(shows)).then_some(&self.native)
     }
 
+    /// The bad end that every run under `fifo` came to, if they repeat and it is not a matter of exit statuses, of what
+    /// an oracle or a client says, or of threads that all wait (a deadlock is one whatever other runs do).
+    pub fn always_fails(&self) -> Option<&Outcome> {
+        let first = self.fifo.first().filter(|o| o.as_harm().is_some())?;
+        let judged = matches!(
+            first,
+            Outcome::Exit(_) | Outcome::Client(_) | Outcome::Check(_) | Outcome::Deadlock | Outcome::Hang
+        );
+        (!judged && self.repeatable && self.fifo.iter().all(|o| o.alike(first))).then_some(first)
+    }
+
     /// The exit status that the ordinary runs agree on.
     pub fn status(&self) -> Option<i32> {
         let mut statuses = self

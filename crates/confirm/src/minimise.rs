@@ -323,6 +323,27 @@ fn deviations(switches: &[Switch]) -> Vec<Deviation> {
     named.into_iter().map(own).collect()
 }
 
+/// The two events whose order in `averting`, a minimised run that ends well, keeps it from ending as `failing` does, in
+/// the order that they have there.
+pub fn averted(failing: &Story, averting: &Minimal) -> Option<Swap> {
+    let story = &averting.story;
+    let swap = story.swap.as_ref()?;
+    let same = |a: &Step, b: &Step| {
+        let site = |s: &Step| s.access.map(|access| access.site);
+        (a.thread, a.kind, a.object, site(a)) == (b.thread, b.kind, b.object, site(b))
+    };
+    // The same event is the one that comes as often before.
+    let there = |at: usize| {
+        let event = &story.steps[at];
+        let times = story.steps[..at].iter().filter(|s| same(s, event)).count();
+        let mut all = failing.steps.iter().enumerate().filter(|(_, s)| same(s, event));
+        all.nth(times).map(|(n, _)| n)
+    };
+    let (first, second) = (there(swap.second)?, there(swap.first)?);
+    let outcome = Outcome::of(&averting.run);
+    (first < second).then_some(Swap { first, second, outcome })
+}
+
 /// The two accesses of a meeting.
 fn of_meeting(steps: &[Step], meeting: &Meeting, outcome: Outcome) -> Option<Swap> {
     let (a, p) = (&meeting.arriving.access, &meeting.postponed.access);

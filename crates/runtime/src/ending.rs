@@ -183,6 +183,9 @@ pub fn finish(how: EndKind, place: Option<Place>) {
     }
     let s = scheduler();
     s.trail.flush();
+    if let Some(t) = s.threads.get(crate::token::current()) {
+        crate::successions::ends(t);
+    }
     let how = match (how, s.ring()) {
         (EndKind::Exit(_), Some(first)) => {
             crate::stuck::record_cycle(first);
@@ -203,6 +206,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         pid: getpid() as u32,
         schedule_hash: s.trail.hash(s.step),
         steps: s.step,
+        order: crate::successions::hash(),
         switches: s.trail.switched,
         threads: s.threads.count(),
         back_edges: observe::back_edges(),

@@ -64,6 +64,7 @@ mod stacks;
 mod start;
 mod statements;
 mod stuck;
+mod successions;
 mod switching;
 mod sys;
 mod targets;

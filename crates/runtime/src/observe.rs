@@ -304,6 +304,7 @@ fn gone(addr: u64, len: u64, freed: bool) {
         }
         crate::journal::forget(object.address);
         crate::token::forget_passed(object.address);
+        crate::successions::forget(object.address);
         cache
             .iter_mut()
             .filter(|slot| slot.1 == object.address)

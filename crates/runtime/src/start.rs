@@ -220,6 +220,10 @@ fn policy(plan: &Plan) -> AnyPolicy {
             seed: *seed,
             counts: counts.clone(),
         },
+        Policy::Overtaken { seed, switch } => Kind::Overtaken {
+            seed: *seed,
+            switch: *switch,
+        },
         Policy::Deviations { switches } => Kind::Deviations {
             quantum: plan.quantum,
             switches: switches

@@ -16,7 +16,7 @@ use crate::held::Held;
 use crate::thread::{NEVER, Thread, Threads};
 use crate::trail::{Event, Trail};
 use crate::wait::{Outcome, Wait, granule};
-use crate::{descriptors, event_trace, journal, lock_order, observe, signals, stuck, switching, tls};
+use crate::{descriptors, event_trace, journal, lock_order, observe, signals, stuck, successions, switching, tls};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use deadheat_model::{Access, LockMode, ObjectKind, Operation, SiteKind, ThreadId};
@@ -102,6 +102,9 @@ pub fn scheduler() -> &'static mut Scheduler {
 pub fn start(policy: AnyPolicy, hang_yields: u64, replayed: bool) -> &'static mut Thread {
     let s = scheduler();
     s.restless = policy.wants_timeouts() && !replayed;
+    if s.restless {
+        successions::start();
+    }
     s.policy = Some(policy);
     s.poll_every = if replayed { 1 } else { POLL_EVERY };
     s.hang = hang_yields;
@@ -298,6 +301,7 @@ pub fn acquired(t: &mut Thread, kind: ObjectKind, addr: u64, mode: LockMode) {
     t.idle_calls = 0;
     t.locks.push((kind, addr, mode, lock_order::spot(t)));
     lock_order::took(t, kind, addr, mode);
+    successions::took(t, kind, addr);
     observe::acquired(t.id, kind, addr, mode);
 }
 
@@ -338,6 +342,7 @@ pub fn end(t: &mut Thread) {
     s.step += 1;
     s.trail.mix(t.id, Event::Ends, 0);
     event_trace::ends(t, s.step);
+    successions::ends(t);
     s.threads.end(t);
     let (to, _) = s.ask(t, Cause::Ended);
     s.trail.turned(t.id, s.step);
@@ -379,6 +384,7 @@ impl Scheduler {
             self.trail.mix(t.id, Event::Comes, detail);
         }
         event_trace::comes(t, self.step, next);
+        successions::comes(t, next);
         clock::tick();
         if self.step & 1023 == 0 {
             crate::report::heartbeat(self.step);

@@ -7,8 +7,8 @@
 
 use crate::racing::Meetings;
 use crate::{
-    Answer, Cause, CycleDirected, CycleParameters, Deviation, Deviations, Enabled, Fifo, Parameters, Pct, Policy, Pos,
-    Question, RaceDirected, RacingPair, Random, Replay, Surw, Turn,
+    Answer, Cause, CycleDirected, CycleParameters, Deviation, Deviations, Enabled, Fifo, Overtaken, Parameters, Pct,
+    Policy, Pos, Question, RaceDirected, RacingPair, Random, Replay, Surw, Turn,
 };
 use alloc::vec::Vec;
 use deadheat_model::Operation;
@@ -53,6 +53,13 @@ pub enum Kind {
         /// Points of each thread in an earlier run.
         counts: Vec<u64>,
     },
+    /// [`Overtaken`].
+    Overtaken {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch, in 1/1024.
+        switch: u32,
+    },
     /// [`Deviations`].
     Deviations {
         /// Of the schedule in between, see [`Fifo`].
@@ -76,6 +83,7 @@ enum One {
     Pct(Pct),
     Pos(Pos),
     Surw(Surw),
+    Overtaken(Overtaken),
     Deviations(Deviations),
     Replay(Replay),
 }
@@ -99,6 +107,7 @@ impl AnyPolicy {
             Kind::Pct { seed, depth, steps } => One::Pct(Pct::new(seed, depth, steps)),
             Kind::Pos { seed } => One::Pos(Pos::new(seed)),
             Kind::Surw { seed, counts } => One::Surw(Surw::new(seed, counts)),
+            Kind::Overtaken { seed, switch } => One::Overtaken(Overtaken::new(seed, switch)),
             Kind::Deviations { quantum, switches } => One::Deviations(Deviations::new(quantum, &switches)),
             Kind::Replay { turns } => One::Replay(Replay::new(turns)),
         };
@@ -126,6 +135,7 @@ impl Policy for AnyPolicy {
             One::Pct(policy) => policy.choose(q),
             One::Pos(policy) => policy.choose(q),
             One::Surw(policy) => policy.choose(q),
+            One::Overtaken(policy) => policy.choose(q),
             One::Deviations(policy) => policy.choose(q),
             One::Replay(policy) => policy.choose(q),
         };
@@ -158,6 +168,7 @@ impl Policy for AnyPolicy {
             One::Pct(policy) => policy.stays(step, next),
             One::Pos(policy) => policy.stays(step, next),
             One::Surw(policy) => policy.stays(step, next),
+            One::Overtaken(policy) => policy.stays(step, next),
             One::Deviations(policy) => policy.stays(step, next),
             One::Replay(policy) => policy.stays(step, next),
         }

@@ -182,6 +182,7 @@ mod tests {
                 _ => Operation::Continue,
             };
             Some(Enabled {
+                place: 0,
                 thread: ThreadId(thread as u32),
                 next,
                 stamp: u64::from(self.at[thread]),

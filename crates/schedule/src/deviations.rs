@@ -145,6 +145,7 @@ mod tests {
         let (mut running, mut ran, mut turns) = (0, Vec::new(), Vec::new());
         for step in 1.. {
             let entry = |thread: usize| Enabled {
+                place: 0,
                 thread: ThreadId(thread as u32),
                 next: Operation::Yield,
                 stamp: step,

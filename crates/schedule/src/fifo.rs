@@ -85,6 +85,7 @@ mod tests {
 
     fn entry(thread: u32, stamp: u64, timeout: bool) -> Enabled {
         Enabled {
+            place: 0,
             thread: ThreadId(thread),
             next: Operation::Yield,
             stamp,

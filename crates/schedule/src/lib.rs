@@ -5,7 +5,7 @@
 //! no threads, no clock, no I/O, no unsafe; the same questions and the same seed give the same answers, so a
 //! run is named by its policy and seed.
 //!
-//! One policy a file: [`Fifo`], [`Random`], [`Pct`], [`Pos`], [`Surw`], [`RaceDirected`] (RaceFuzzer's algorithm 1),
+//! One policy a file: [`Fifo`], [`Random`], [`Pct`], [`Pos`], [`Surw`], [`Overtaken`], [`RaceDirected`] (RaceFuzzer's algorithm 1),
 //! [`CycleDirected`] (DeadlockFuzzer's), [`Replay`], [`Deviations`];
 //! [`AnyPolicy`] is the one that a plan asks for. [`RacingPair`] has the paper's algorithm 2.
 #![no_std]
@@ -18,6 +18,7 @@ mod cycle_directed;
 mod deviations;
 mod fifo;
 mod held_back;
+mod overtaken;
 mod pct;
 mod policy;
 mod pos;
@@ -33,6 +34,7 @@ pub use cycle_directed::{CycleDirected, CycleParameters};
 pub use deviations::{Deviation, Deviations};
 pub use fifo::Fifo;
 pub use held_back::PATIENCE;
+pub use overtaken::Overtaken;
 pub use pct::Pct;
 pub use policy::{Answer, Cause, Enabled, Met, Policy, Question};
 pub use pos::Pos;

@@ -14,6 +14,8 @@ pub struct Enabled {
     /// yields, is preempted) and when it is woken. For a [`timeout`](Self::timeout) entry: its deadline,
     /// so that the lowest is the one that time would wake first.
     pub stamp: u64,
+    /// Where in the program it called for that, as a number that differs between places of a module; 0 if unknown.
+    pub place: u64,
     /// Enabled only by letting its timed wait or sleep run out.
     pub timeout: bool,
 }

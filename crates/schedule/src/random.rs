@@ -121,6 +121,7 @@ mod tests {
 
     fn entry(thread: u32, timeout: bool) -> Enabled {
         Enabled {
+            place: 0,
             thread: ThreadId(thread),
             next: Operation::Continue,
             stamp: 0,

@@ -97,6 +97,7 @@ mod tests {
 
     fn ask(policy: &mut Replay, step: u64, running: u32, cause: Cause, enabled: &[(u32, bool)]) -> (u32, bool) {
         let entry = |&(t, timeout): &(u32, bool)| Enabled {
+            place: 0,
             thread: ThreadId(t),
             next: Operation::Continue,
             stamp: 0,

@@ -2,11 +2,12 @@
 
 mod tiny;
 
-use deadheat_schedule::{Pct, Policy, Pos, Random, Surw};
+use deadheat_schedule::{Overtaken, Pct, Policy, Pos, Random, Surw};
 use tiny::Statement::*;
 use tiny::{Outcome, Program, Statement, pair, program, run};
 
 const X: u8 = 0;
+const Y: u8 = 1;
 const SEEDS: u64 = 600;
 
 fn outcome(program: &Program, policy: &mut dyn Policy) -> Outcome {
@@ -29,7 +30,8 @@ fn late() -> Program {
 #[test]
 fn same_seed_same_schedule() {
     let program = late();
-    let make: [fn(u64) -> Box<dyn Policy>; 3] = [
+    let make: [fn(u64) -> Box<dyn Policy>; 4] = [
+        |s| Box::new(Overtaken::new(s, 205)),
         |s| Box::new(Pct::new(s, 3, 60)),
         |s| Box::new(Pos::new(s)),
         |s| Box::new(Surw::new(s, vec![64, 4])),
@@ -57,10 +59,44 @@ fn one_change_of_priority_finds_what_needs_one() {
     assert!(pct > 0, "{pct}");
 }
 
+/// Many threads do two things under a lock each; the last one fails if it comes between the two of the first of them.
+fn two_stages() -> Program {
+    let stages = |x, at| [(at, Lock(x)), (at + 1, Write(x, 1)), (at + 2, Unlock(x))];
+    let writer = [stages(X, 1), stages(Y, 4)].concat();
+    let reader = [
+        (10, Lock(X)),
+        (11, Read(X)),
+        (12, Unlock(X)),
+        (0, Unless(1, 5)),
+        (13, Lock(Y)),
+        (14, Read(Y)),
+        (15, Unlock(Y)),
+        (0, Unless(0, 2)),
+        (16, Error),
+        (17, Work),
+    ];
+    let mut threads: Vec<&[(u32, Statement)]> = vec![&writer; 30];
+    threads.push(&reader);
+    program(&threads)
+}
+
+#[test]
+fn a_second_section_is_overtaken_whoever_comes_to_it() {
+    let program = two_stages();
+    let overtaken = hits(&program, |s| Box::new(Overtaken::new(s, 205)));
+    let walk = hits(&program, |s| Box::new(Random::new(s, 205)));
+    let pct = hits(&program, |s| Box::new(Pct::new(s, 3, 200)));
+    assert!(
+        overtaken > SEEDS as usize / 40 && overtaken > 3 * walk.max(pct),
+        "overtaken {overtaken}, walk {walk}, PCT {pct}"
+    );
+}
+
 #[test]
 fn a_spin_loop_ends() {
     let spin = program(&[&[(1, Await(X, 1)), (2, Work)], &[(3, Work), (4, AtomicStore(X, 1))]]);
-    let make: [fn(u64) -> Box<dyn Policy>; 3] = [
+    let make: [fn(u64) -> Box<dyn Policy>; 4] = [
+        |s| Box::new(Overtaken::new(s, 205)),
         |s| Box::new(Pct::new(s, 3, 10)),
         |s| Box::new(Pos::new(s)),
         |s| Box::new(Surw::new(s, vec![2, 2])),

@@ -34,6 +34,7 @@ fn walk(kind: &Kind, seed: u64, short: bool) -> (Vec<String>, u64) {
     let mut program = Rng::new(seed);
     let mut threads: Vec<Enabled> = (0..THREADS)
         .map(|n| Enabled {
+            place: 0,
             thread: ThreadId(n),
             next: Operation::Start,
             stamp: n.into(),
@@ -140,6 +141,7 @@ fn a_loop_of_arrivals_uses_up_the_quantum() {
         })
     };
     let entry = |n: u32| Enabled {
+        place: 0,
         thread: ThreadId(n),
         next: access(ThreadId(n), n),
         stamp: n.into(),

@@ -212,6 +212,13 @@ pub enum Policy {
         /// Scheduling points of each thread in an earlier run.
         counts: Vec<u64>,
     },
+    /// Operations at some places are overtaken by those at others.
+    Overtaken {
+        /// Seed.
+        seed: u64,
+        /// Probability of a switch, in 1/1024.
+        switch: u32,
+    },
     /// `Fifo`, but for some switches: a minimised schedule.
     Deviations {
         /// The switches.

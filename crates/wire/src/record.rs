@@ -419,6 +419,9 @@ pub struct Ended {
     pub pid: u32,
     /// Hash over (thread, event kind, object) of all scheduling points.
     pub schedule_hash: u64,
+    /// Hash over which event came right after which other at each object, each pair once; 0 where that was not kept
+    /// (under `fifo` and in replays).
+    pub order: u64,
     /// Scheduling points.
     pub steps: u64,
     /// Switches between threads.

@@ -27,11 +27,12 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
             last.unwrap_or_default()
         ));
     }
+    // What all of them show is told when it is known whether another schedule avoids it.
     let bad = baseline.fifo.iter().find_map(|o| match o {
         deadheat_confirm::Outcome::Exit(_) => None,
         other => other.as_harm(),
     });
-    if let Some(harm) = bad {
+    if let (Some(harm), None) = (bad, baseline.always_fails()) {
         let what = deadheat_report::words::harm(harm.kind);
         told.push(format!(
             "the program's ordinary runs already end badly ({what}: {}): that is laid to no schedule",

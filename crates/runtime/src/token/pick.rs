@@ -17,6 +17,9 @@ const PEER_WAIT: u64 = 2_000_000;
 /// for minutes.
 const FAR: u64 = 60_000_000_000;
 
+/// Bits of a caller's address that are the same wherever its module lies.
+const PLACE: u64 = 0xfff;
+
 impl Scheduler {
     /// Whether the policy lets the running thread go on without a look at the others.
     #[inline]
@@ -95,6 +98,7 @@ impl Scheduler {
                     t.next = lock_order::refreshed(t, part);
                 }
                 self.enabled.push(Enabled {
+                    place: t.frame.pc & PLACE,
                     thread: t.id,
                     next: t.next,
                     stamp: t.stamp,
@@ -105,6 +109,7 @@ impl Scheduler {
                 && (self.polled || !t.waits_outside())
             {
                 self.enabled.push(Enabled {
+                    place: t.frame.pc & PLACE,
                     thread: t.id,
                     next: t.next,
                     stamp: t.deadline,
@@ -188,6 +193,7 @@ impl Scheduler {
             if matches!(t.wait, Wait::Spin(..)) {
                 t.outcome = Outcome::Ready;
                 self.enabled.push(Enabled {
+                    place: t.frame.pc & PLACE,
                     thread: t.id,
                     next: t.next,
                     stamp: t.stamp,

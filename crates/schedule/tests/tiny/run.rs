@@ -90,6 +90,7 @@ pub fn run(program: &Program, policy: &mut dyn Policy, pair: &RacingPair) -> Out
 fn entry(machine: &Machine<'_>, thread: usize, started: bool, stamp: u64, pair: &RacingPair) -> Option<Enabled> {
     let entry = |next, timeout| {
         Some(Enabled {
+            place: machine.next(thread).map_or(0, |line| line.site.into()),
             thread: ThreadId(thread as u32),
             next,
             stamp,
