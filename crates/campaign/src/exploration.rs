@@ -4,18 +4,24 @@
 //! judged like any other: bad ends that ordinary runs do not show, repeated once, are findings.
 //!
 //! How many runs: as long as they show orders of events that are new (`Ended::order`). By Good and Turing the share of
-//! the orders seen once among all runs made is about the chance that the next run shows one that was not seen; when that
-//! falls below [`UNSEEN`] it ends. A program that wakes those alone who wait already gets all its runs: what loses a
-//! signal may be rare. Bounds: [`MOST`] runs, and [`POINTS`] scheduling points.
+//! the orders seen once among all runs made is about the chance that the next run shows one that was not seen. With
+//! those seen twice counted too, to be on the safe side: when it falls below one in [`UNSEEN`] it ends. A program that
+//! wakes those alone who wait already gets all its runs: what loses a signal may be rare. Bounds: [`MOST`] runs and
+//! [`POINTS`] scheduling points, unless the budget is longer than usual: who gives more time wants it used.
+//!
+//! The statements of all candidates are scheduling points too: a failure may need an order of accesses that race, and
+//! of more than two of them.
 
 use crate::confirmation::in_parallel;
-use deadheat_confirm::RunError;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::records::Records;
+use deadheat_confirm::{Case, RunError};
+use deadheat_model::SiteId;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
 use std::collections::HashMap;
+use std::time::Duration;
 
 /// Least runs, unless a number is asked for.
 const RUNS: u32 = 40;
@@ -23,6 +29,8 @@ const RUNS: u32 = 40;
 const MOST: u32 = 320;
 /// Scheduling points of all those further runs together.
 const POINTS: u64 = 60_000;
+/// The budget for which these bounds are made.
+const USUAL_BUDGET: Duration = Duration::from_secs(60);
 /// Runs between two looks at what they showed: the same whatever runs at the same time.
 const BATCH: usize = 40;
 /// Chance that a further run shows an order of events that none showed, below which there are no further ones: one in
@@ -53,8 +61,36 @@ pub struct Explored {
     pub good: Option<Shown>,
 }
 
+/// Most statements of candidates that are scheduling points.
+const STATEMENTS: usize = 256;
+
+/// The statements of these candidates, as far as there is room for them.
+pub fn watched(cases: &[Case]) -> Targets {
+    let mut sites: Vec<SiteId> = Vec::new();
+    for case in cases {
+        let own = case.targets.first.iter().chain(&case.targets.second);
+        let before = sites.len();
+        sites.extend(own);
+        if sites.len() > STATEMENTS {
+            sites.truncate(before);
+            break;
+        }
+    }
+    sites.sort_unstable();
+    sites.dedup();
+    Targets {
+        first: sites.clone(),
+        second: sites,
+        atomics: true,
+        ..Targets::default()
+    }
+}
+
 /// How many runs are worth while at most, by what the ordinary run did.
-pub fn runs(ordinary: &Records) -> u32 {
+pub fn runs(ordinary: &Records, budget: Option<Duration>) -> u32 {
+    if budget.is_some_and(|budget| budget > USUAL_BUDGET) {
+        return u32::MAX;
+    }
     let steps = ordinary.ended.as_ref().map_or(POINTS, |ended| ended.steps.max(1));
     u32::try_from(POINTS / steps).unwrap_or(MOST).clamp(RUNS, MOST)
 }
@@ -63,14 +99,15 @@ pub fn runs(ordinary: &Records) -> u32 {
 fn promises(orders: impl Iterator<Item = u64>) -> bool {
     let mut times: HashMap<u64, usize> = HashMap::new();
     orders.for_each(|order| *times.entry(order).or_default() += 1);
-    let once = times.values().filter(|times| **times == 1).count();
+    let rare = times.values().filter(|times| **times <= 2).count();
     let all: usize = times.values().sum();
-    once * UNSEEN > all
+    rare * UNSEEN > all
 }
 
 /// Makes at most so many runs.
 pub fn explore(
     judge: Judge<'_>,
+    watched: &Targets,
     runs: u32,
     jobs: usize,
     stop: &(dyn Fn() -> bool + Sync),
@@ -82,12 +119,12 @@ pub fn explore(
         good: false,
     };
     let fails = judge.baseline.always_fails().is_some();
-    let mut walks: Vec<Walk> = (0..runs).map(walk).collect();
+    let mut walks: Vec<Walk> = Vec::new();
     let wakes = judge.baseline.run.records.ended.as_ref().is_some_and(|e| e.wakes > 0);
     let made = std::sync::atomic::AtomicU32::new(0);
     let make = |walk: &mut Walk| {
         made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let plan = plan(&judge, walk.number);
+        let plan = plan(&judge, watched, walk.number);
         let run = match judge.stage.run(&plan) {
             Err(RunError::NoRuntime(_)) => return Ok(()),
             other => other?,
@@ -107,18 +144,18 @@ pub fn explore(
         }
         Ok(())
     };
-    for end in (BATCH..walks.len() + BATCH).step_by(BATCH) {
-        let end = end.min(walks.len());
-        let batch = &mut walks[end.saturating_sub(1) / BATCH * BATCH..end];
+    for from in (0..runs).step_by(BATCH) {
+        let mut batch: Vec<Walk> = (from..runs.min(from.saturating_add(BATCH as u32))).map(walk).collect();
         in_parallel(batch.iter_mut().collect(), jobs, stop, &|walk, _| make(walk))?;
-        let enough = walks[..end].iter().any(|w| w.bad.is_some() || w.good);
-        if enough || stop() || !wakes && !promises(walks[..end].iter().map(|w| w.order)) {
+        walks.extend(batch);
+        let enough = walks.iter().any(|w| w.bad.is_some() || w.good);
+        if enough || stop() || !wakes && !promises(walks.iter().map(|w| w.order)) {
             break;
         }
     }
     let mut good = None;
     if let Some(first) = walks.iter().find(|w| w.good) {
-        let plan = plan(&judge, first.number);
+        let plan = plan(&judge, watched, first.number);
         let run = judge.stage.run(&plan)?;
         if Outcome::of(&run) == Outcome::Exit(0) {
             good = judge.happened(&plan, &run)?;
@@ -137,7 +174,7 @@ pub fn explore(
     })
 }
 
-fn plan(judge: &Judge<'_>, number: u32) -> Plan {
+fn plan(judge: &Judge<'_>, watched: &Targets, number: u32) -> Plan {
     let seed = judge.rules.seed.wrapping_add(number.into());
     let ordinary = &judge.baseline.run.records;
     let steps = ordinary.ended.as_ref().map_or(1, |e| e.steps);
@@ -162,12 +199,8 @@ fn plan(judge: &Judge<'_>, number: u32) -> Plan {
         },
         _ => Policy::Random { seed, switch: 512 },
     };
-    let watched = Targets {
-        atomics: true,
-        ..Targets::default()
-    };
     Plan {
-        mode: Mode::Confirm(watched),
+        mode: Mode::Confirm(watched.clone()),
         policy,
         ..judge.rules.plan.clone()
     }
@@ -196,7 +229,8 @@ mod tests {
     fn an_order_that_comes_again_promises_nothing_new() {
         assert!(!promises([1; 40].into_iter()));
         assert!(promises((0..40).map(|run| run / 39)));
-        assert!(!promises((0..100).map(|run| run / 98 * run)));
+        assert!(promises((0..40).map(|run| run / 38)));
+        assert!(!promises((0..100).map(|run| run / 98)));
         assert!(promises(0..320));
     }
 

@@ -378,9 +378,9 @@ impl Work<'_> {
         let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
         let stage = self.stage;
         let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
-        let usual = exploration::runs(&self.baseline.run.records);
+        let usual = exploration::runs(&self.baseline.run.records, budget);
         let runs = self.options.runs.map_or(usual, |n| n.min(usual));
-        match exploration::explore(judge, runs, self.jobs(), &stop) {
+        match exploration::explore(judge, &exploration::watched(cases), runs, self.jobs(), &stop) {
             Ok(explored) => explored,
             Err(error) => {
                 self.trouble = self.trouble.take().or(Some(error.to_string()));
