@@ -6,7 +6,7 @@
 //! How many runs: as long as they show orders of events that are new (`Ended::order`). By Good and Turing the share of
 //! the orders seen once among all runs made is about the chance that the next run shows one that was not seen. With
 //! those seen twice counted too, to be on the safe side: when it falls below one in [`UNSEEN`] it ends. A program that
-//! wakes those alone who wait already gets all its runs: what loses a signal may be rare. Bounds: [`MOST`] runs (of such programs [`MOST_WAKING`]) and
+//! wakes those alone who wait already gets all its runs: what loses a signal may be rare. Bounds: [`MOST`] runs and
 //! [`POINTS`] scheduling points, unless the budget is longer than usual: who gives more time wants it used.
 //!
 //! The statements of all candidates are scheduling points too: a failure may need an order of accesses that race, and
@@ -26,9 +26,7 @@ use std::time::Duration;
 /// Least runs, unless a number is asked for.
 const RUNS: u32 = 40;
 /// Most runs.
-const MOST: u32 = 120;
-/// The same in programs that wake those alone who wait already: what is lost by it, nothing else points at.
-const MOST_WAKING: u32 = 320;
+const MOST: u32 = 320;
 /// Scheduling points of all those further runs together.
 const POINTS: u64 = 60_000;
 /// The budget for which these bounds are made.
@@ -94,9 +92,7 @@ pub fn runs(ordinary: &Records, budget: Option<Duration>) -> u32 {
         return u32::MAX;
     }
     let steps = ordinary.ended.as_ref().map_or(POINTS, |ended| ended.steps.max(1));
-    let wakes = ordinary.ended.as_ref().is_some_and(|ended| ended.wakes > 0);
-    let most = if wakes { MOST_WAKING } else { MOST };
-    u32::try_from(POINTS / steps).unwrap_or(most).clamp(RUNS, most)
+    u32::try_from(POINTS / steps).unwrap_or(MOST).clamp(RUNS, MOST)
 }
 
 /// Whether what these orders' runs showed makes it likely that a further run shows an order that is new.

@@ -379,7 +379,8 @@ impl Work<'_> {
         let stage = self.stage;
         let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
         let usual = exploration::runs(&self.baseline.run.records, budget);
-        let runs = self.options.runs.map_or(usual, |n| n.min(usual));
+        let asked = [self.options.runs, self.options.walks].into_iter().flatten();
+        let runs = asked.fold(usual, u32::min);
         match exploration::explore(judge, &exploration::watched(cases), runs, self.jobs(), &stop) {
             Ok(explored) => explored,
             Err(error) => {

@@ -178,6 +178,9 @@ fn hunt(
         if let Some(client) = &job.case.client {
             command.args(["--with", client]);
         }
+        if let Some(walks) = job.walks {
+            command.args(["--walks", &walks.to_string()]);
+        }
         if stage == Stage::Hunt {
             command.args(&job.case.oracle);
         }

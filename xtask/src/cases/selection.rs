@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::annotation::Case;
+use super::annotation::{Case, Expect};
 use super::stage::{Level, Stage};
 
 /// What the command line asks for.
@@ -38,7 +38,12 @@ pub struct Job<'a> {
     pub level: Level,
     /// It is hunted with each seed below this.
     pub seeds: u64,
+    /// Most undirected runs of a hunt, if there is such a bound.
+    pub walks: Option<u32>,
 }
+
+/// Most undirected runs where nothing but such a run shows what is expected, unless everything is run.
+const WALKS: u32 = 40;
 
 impl Options {
     /// Reads the command line.
@@ -82,6 +87,12 @@ impl Options {
         };
         self.seeds.unwrap_or(most)
     }
+
+    /// See [`Job::walks`].
+    fn walks(&self, case: &Case) -> Option<u32> {
+        let pointed_at = |e: &Expect| matches!(e, Expect::None | Expect::Real | Expect::Harmful(_));
+        (!self.full && case.expect.iter().all(pointed_at)).then_some(WALKS)
+    }
 }
 
 /// The jobs that the options ask for, in order of the cases' names.
@@ -103,6 +114,7 @@ pub fn jobs<'a>(cases: &'a [Case], options: &Options) -> Vec<Job<'a>> {
                     case,
                     level,
                     seeds: options.seeds(case),
+                    walks: options.walks(case),
                 });
             }
         }

@@ -496,6 +496,10 @@ pub struct Runs {
     /// Tries per candidate, exactly; no time limit, so that the result is the same at any -j
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub runs: Option<u32>,
+    /// Most undirected runs, which look for failures that no predicted pair points at; as many as
+    /// show new orders of events if not given
+    #[arg(long, value_name = "N")]
+    pub walks: Option<u32>,
     /// Runs at the same time; as many as there are cores if not given
     #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub jobs: Option<u32>,

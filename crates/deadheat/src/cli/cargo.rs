@@ -31,7 +31,7 @@ Examples:
   cargo deadheat replay F1
   cargo deadheat replay --gdb F1
 
-Hunt options: --budget DURATION (of each test 10s if not given), --runs N, --seed N, --switch P, --setup CMD,
+Hunt options: --budget DURATION (of each test 10s if not given), --runs N, --walks N, --seed N, --switch P, --setup CMD,
 --timeout DURATION, --stdin FILE, --store DIR, --no-isolation, --suspected, --fail-on VERDICT; for hunt also
 --format FORMAT, --output FILE. See deadheat hunt --help.
 
@@ -39,9 +39,10 @@ The build lies in target/deadheat and leaves the ordinary one alone. Exit status
 1 at least one real finding, 2 wrong usage, 3 deadheat could not do the job, 101 cargo failed.";
 
 /// Options of a hunt that take a value.
-const VALUED: [&str; 9] = [
+const VALUED: [&str; 10] = [
     "--budget",
     "--runs",
+    "--walks",
     "--seed",
     "--switch",
     "--setup",

@@ -193,6 +193,7 @@ pub fn prepare(
         extent,
         budget,
         runs: runs.runs,
+        walks: runs.walks,
         jobs: runs.jobs.map_or(cores, |j| j as usize),
         seed: runs.seed,
         switch: (runs.switch * 1024.0).round() as u32,

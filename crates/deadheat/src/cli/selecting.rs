@@ -30,6 +30,7 @@ pub fn select(select: Select) -> ExitCode {
         extent: Extent::Detect,
         budget: None,
         runs: None,
+        walks: None,
         jobs: select.jobs.map_or(cores, |j| j as usize),
         seed: 1,
         switch: 0,
