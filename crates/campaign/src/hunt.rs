@@ -54,6 +54,12 @@ struct Work<'a> {
     rules: Rules,
     progress: Progress,
     notices: Vec<String>,
+    /// Runs without deadheat that failed.
+    failures: u32,
+    /// Time of phase 1.
+    detecting: Duration,
+    /// Time of what follows it.
+    confirming: Duration,
     trouble: Option<String>,
     /// Different causes that the candidates have.
     causes: usize,
@@ -119,6 +125,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
     stage.leave_network(&baseline.run.records);
+    let failures = plain_failures(&stage, &baseline, options.plain)?;
     notices.extend(ordinary::notices(&baseline));
     if !build.debug {
         notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());
@@ -135,11 +142,27 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         progress,
         notices,
         trouble: None,
+        failures,
+        detecting: Duration::ZERO,
+        confirming: Duration::ZERO,
         causes: 0,
         reached: Vec::new(),
         suppressed: suppressed::Suppressed::default(),
     };
     Ok(work.go())
+}
+
+/// How many of so many runs without deadheat fail.
+fn plain_failures(stage: &Stage, baseline: &Baseline, runs: u32) -> Result<u32, HuntError> {
+    let mut failures = 0;
+    for _ in 0..runs {
+        if stage.interrupted() {
+            break;
+        }
+        let outcome = deadheat_confirm::Outcome::of(&stage.run_natively()?);
+        failures += u32::from(baseline.is_failure(&outcome));
+    }
+    Ok(failures)
 }
 
 fn rules(options: &Options) -> Rules {
@@ -159,11 +182,14 @@ impl Work<'_> {
     fn go(mut self) -> Hunt {
         let mut phase = PhaseOne::default();
         phase.functions.clone_from(&self.options.functions);
+        let started = Instant::now();
         let (mut candidates, mut cycles) = match &self.options.extent {
             Extent::Confirm(labels) => self.stored_candidates(labels, &mut phase),
             _ => self.predict(&mut phase),
         };
         self.suppress(&mut candidates, &mut cycles, &phase);
+        self.detecting = started.elapsed();
+        let started = Instant::now();
         self.notices.extend(std::mem::take(&mut phase.limits).told());
         let foreign: std::collections::BTreeSet<&str> = phase.sites.foreign().collect();
         if !foreign.is_empty() {
@@ -195,6 +221,7 @@ impl Work<'_> {
         }
         let misuses = self.judge_misuses();
         bad.extend(self.fails_unless(explored));
+        self.confirming = started.elapsed();
         self.progress.finish();
         let judged = results::Judged {
             candidates,

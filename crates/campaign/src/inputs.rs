@@ -33,6 +33,9 @@ pub enum InputsError {
     /// Nothing there.
     #[error("{0}: there is no input in it")]
     Empty(PathBuf),
+    /// No program there.
+    #[error("{0}: there is no program in it")]
+    NoProgram(PathBuf),
     /// Too many.
     #[error("{0}: more than {MOST} inputs")]
     TooMany(PathBuf),
@@ -67,6 +70,43 @@ pub fn read(from: &Path, program: &Program) -> Result<Vec<Program>, InputsError>
         0 => Err(InputsError::Empty(from.clone())),
         n if n > MOST => Err(InputsError::TooMany(from.clone())),
         _ => Ok(inputs),
+    }
+}
+
+/// The programs of a list: each line is one, its name and arguments as shell words, after any of `stdin=FILE`,
+/// `env=NAME=VALUE`, `cwd=DIR`. A name with a slash is relative to the list's own directory.
+pub fn programs(list: &Path) -> Result<Vec<Program>, InputsError> {
+    let io = |e| InputsError::Read(list.into(), e);
+    let text = std::fs::read_to_string(list).map_err(io)?;
+    let list = std::path::absolute(list).map_err(io)?;
+    let here = list.parent().unwrap_or(Path::new("/"));
+    let mut programs = Vec::new();
+    for (n, line) in text.lines().enumerate() {
+        let at = |why: String| InputsError::Line(list.clone(), n + 1, why);
+        // A name that exists stands for the program until the line's own is known.
+        let nobody = Program::find(OsStr::new("/bin/sh"), Vec::new()).map_err(|e| at(e.to_string()))?;
+        for line in of_line(line, here, &nobody).map_err(at)? {
+            let Some((name, args)) = line.args.split_first() else {
+                return Err(at("name the program to run".into()));
+            };
+            let path = if name.as_bytes().contains(&b'/') {
+                here.join(name).into_os_string()
+            } else {
+                name.clone()
+            };
+            let found = Program::find(&path, args.to_vec()).map_err(|e| at(e.to_string()))?;
+            programs.push(Program {
+                file: found.file,
+                name: name.clone(),
+                args: args.to_vec(),
+                ..line
+            });
+        }
+    }
+    match programs.len() {
+        0 => Err(InputsError::NoProgram(list)),
+        n if n > MOST => Err(InputsError::TooMany(list)),
+        _ => Ok(programs),
     }
 }
 

@@ -16,6 +16,8 @@ pub struct Baseline {
     pub fifo: Vec<Outcome>,
     /// Outcome without a plan.
     pub native: Outcome,
+    /// How long the run without a plan took.
+    pub native_elapsed: Duration,
     /// Whether every `fifo` run had the same schedule hash.
     pub repeatable: bool,
     /// Whether addresses are the same in every run.
@@ -65,6 +67,7 @@ impl Baseline {
         Ok(Baseline {
             fifo,
             native: Outcome::of(&native),
+            native_elapsed: native.elapsed,
             repeatable: hashes.windows(2).all(|w| w[0] == w[1]) && hashes.iter().all(Option::is_some),
             fixed_addresses: started.is_some_and(|s| s.fixed_addresses),
             elapsed,
@@ -113,6 +116,14 @@ impl Baseline {
         let shows = |o: &Outcome| o.alike(&self.native) || asleep && *o == Outcome::Deadlock;
         let badly = asleep || self.native.as_harm().is_some();
         (badly && !self.fifo.iter().any(shows)).then_some(&self.native)
+    }
+
+    /// Whether a run without deadheat ended badly: in a way in which programs do not end, or with another status than
+    /// the ordinary runs.
+    pub fn is_failure(&self, outcome: &Outcome) -> bool {
+        let ends = matches!(outcome, Outcome::Exit(_));
+        let asleep = *outcome == Outcome::Inconclusive(StopReason::Asleep);
+        asleep || !ends && outcome.as_harm().is_some() || self.harm(outcome).is_some()
     }
 
     /// The bad end that every run under `fifo` came to, if they repeat and it is not a matter of exit statuses, of what
@@ -198,6 +209,7 @@ mod tests {
         Baseline {
             fifo: fifo.to_vec(),
             native,
+            native_elapsed: Duration::ZERO,
             repeatable: true,
             fixed_addresses: true,
             elapsed: Duration::ZERO,

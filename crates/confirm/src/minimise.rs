@@ -132,6 +132,16 @@ impl Minimiser<'_> {
         if attempts.run(&[])?.is_some() {
             kept.clear();
         }
+        // A meeting needs nothing of what comes after it.
+        let before = |s: &&Switch| run.records.meetings.first().is_some_and(|m| s.step <= m.step);
+        let early = run.records.switches.iter().take_while(before).count();
+        if matches!(showing, Showing::Meets)
+            && early < kept.len()
+            && let Some(fewer) = kept.get(..early)
+            && attempts.run(fewer)?.is_some()
+        {
+            kept.truncate(early);
+        }
         let mut size = kept.len().div_ceil(2);
         while size > 0 && !(self.stop)() {
             let before = kept.len();

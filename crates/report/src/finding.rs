@@ -325,6 +325,21 @@ pub struct Stats {
     pub suppressed: u32,
     /// Whether the work was cut short, and by what.
     pub stopped: Option<String>,
+    /// Seconds of the run without deadheat.
+    #[serde(default)]
+    pub plain_seconds: f64,
+    /// Seconds of phase 1: detection under all schedules.
+    #[serde(default)]
+    pub detecting_seconds: f64,
+    /// Seconds of phase 2 and all that follows it: confirming, undirected runs, minimising.
+    #[serde(default)]
+    pub confirming_seconds: f64,
+    /// Runs without deadheat, where more than one was asked for.
+    #[serde(default)]
+    pub plain_runs: u32,
+    /// Those of them that ended badly.
+    #[serde(default)]
+    pub plain_failures: u32,
 }
 
 impl Stats {

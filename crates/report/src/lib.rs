@@ -4,6 +4,7 @@
 //! - [`symbol`]: addresses to functions, lines and variables, from ELF and DWARF;
 //! - [`suppression`]: what a user does not want to hear of, in ThreadSanitizer's format;
 //! - [`interval`]: how probable it is that a run shows a finding;
+//! - [`table`]: many programs, a line each;
 //! - [`terminal`], [`sarif`], [`junit`], [`html`], [`format`]: the same report for different readers.
 //!
 //! Architecture invariant: only this crate formats; it judges nothing and starts nothing.
@@ -23,6 +24,7 @@ mod source;
 mod story;
 pub mod suppression;
 pub mod symbol;
+pub mod table;
 pub mod terminal;
 pub mod words;
 

@@ -46,6 +46,21 @@ fn the_schema_file_of_selections_is_the_formats() {
     );
 }
 
+/// As for findings.
+#[test]
+fn the_schema_file_of_tables_is_the_formats() {
+    const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema/table-1.json");
+    let schema = deadheat_report::table::Table::schema();
+    if std::env::var_os("DEADHEAT_UPDATE").is_some() {
+        std::fs::write(FILE, &schema).expect("the schema file");
+    }
+    let kept = std::fs::read_to_string(FILE).expect("docs/schema/table-1.json");
+    assert_eq!(
+        kept, schema,
+        "the JSON format changed; if that is wanted, see the comment above"
+    );
+}
+
 #[test]
 fn json_keeps_to_the_schema_and_comes_back() {
     let json = text(Format::Json, false);

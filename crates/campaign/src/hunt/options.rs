@@ -31,6 +31,8 @@ pub struct Options {
     pub budget: Option<Duration>,
     /// Tries per candidate, exactly, and no clock.
     pub runs: Option<u32>,
+    /// Runs without deadheat, to see how often the program fails by itself; 0: only the one that every hunt makes.
+    pub plain: u32,
     /// Most undirected runs.
     pub walks: Option<u32>,
     /// Runs at the same time.

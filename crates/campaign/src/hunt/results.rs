@@ -239,6 +239,11 @@ impl Work<'_> {
                 + rings.iter().map(|c| c.inconclusive).sum::<u32>(),
             suppressed: self.suppressed.count(),
             stopped,
+            plain_seconds: self.baseline.native_elapsed.as_secs_f64(),
+            detecting_seconds: self.detecting.as_secs_f64(),
+            confirming_seconds: self.confirming.as_secs_f64(),
+            plain_runs: self.options.plain,
+            plain_failures: self.failures,
         }
     }
 }

@@ -144,6 +144,24 @@ Examples:
 
 Exit status: 0 the execution repeated exactly, 3 it did not.";
 
+const TABLE_EXAMPLES: &str = "\
+Examples:
+
+  deadheat table programs.txt                     a minute at most for each program
+  deadheat table --budget 5m --plain 100 --format markdown programs.txt
+
+A line of the list is one program: its name and arguments as shell words, after any of
+stdin=FILE env=NAME=VALUE cwd=DIR. # begins a comment. Names with a slash are relative
+to the list's directory.
+
+Columns: seconds of a run without deadheat, of phase 1 (detection), of phase 2 (directed
+and undirected runs, minimising); runs; predicted pairs and cycles; findings that were
+shown, and those that harm; runs without deadheat that failed; and how often a directed
+run shows a finding, as a mean over findings. Findings themselves: deadheat report.
+
+Exit status: 0 nothing real, 1 a real finding in some program, 2 wrong usage, 3 some
+program could not be hunted in.";
+
 const SCAN_EXAMPLES: &str = "\
 Examples:
 
@@ -191,6 +209,9 @@ pub enum Command {
     /// Print what the store knows
     #[command(after_help = REPORT_EXAMPLES)]
     Report(Report),
+    /// Hunt in each program of a list and print a table: times, potential, real and harmful findings
+    #[command(after_help = TABLE_EXAMPLES)]
+    Table(Table),
     /// Analyse a program's bitcode, without running it
     #[command(after_help = SCAN_EXAMPLES)]
     Scan(Scan),
@@ -257,6 +278,31 @@ pub struct Hunt {
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
+}
+
+/// Arguments of `table`.
+#[derive(Debug, Args)]
+pub struct Table {
+    /// Most time for each program, for example 30s or 5m
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = duration::parse, default_value = "60s")]
+    pub budget: Duration,
+    /// Runs of each program without deadheat, to see how often it fails by itself
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub plain: u32,
+    /// human, json or markdown
+    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json", "markdown"])]
+    pub format: String,
+    /// Write the table to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// No progress line
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub runs: Runs,
+    /// The list of programs
+    #[arg(value_name = "LIST")]
+    pub list: PathBuf,
 }
 
 /// Arguments of `explore`.

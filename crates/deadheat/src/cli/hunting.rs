@@ -165,6 +165,21 @@ pub fn prepare(
     output: &Output,
     program: Vec<OsString>,
 ) -> Result<(Program, Options), Refusal> {
+    let options = options(extent, budget, runs, output.quiet)?;
+    let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
+    let Some((name, arguments)) = program.split_first() else {
+        return Err(Refusal::Usage("name the program to run".into()));
+    };
+    let mut program = Program::find(name, arguments.to_vec()).map_err(|e| failed(&e))?;
+    match &runs.input {
+        Some(id) => program = stored(&program, runs.store.as_deref(), id).map_err(Refusal::Failed)?,
+        None => program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?,
+    }
+    Ok((program, options))
+}
+
+/// How programs are to be run.
+pub fn options(extent: Extent, budget: Option<Duration>, runs: &Runs, quiet: bool) -> Result<Options, Refusal> {
     if budget.is_some_and(|b| b.is_zero()) && runs.runs.is_none() {
         return Err(Refusal::Usage(
             "a budget of 0 leaves no time for a single run; give some, for example --budget 10s, or --runs N".into(),
@@ -175,25 +190,17 @@ pub fn prepare(
             "with a limit of 0 no run ends; give some, for example --timeout 10s".into(),
         ));
     }
-    let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
-    let Some((name, arguments)) = program.split_first() else {
-        return Err(Refusal::Usage("name the program to run".into()));
-    };
-    let mut program = Program::find(name, arguments.to_vec()).map_err(|e| failed(&e))?;
-    match &runs.input {
-        Some(id) => program = stored(&program, runs.store.as_deref(), id).map_err(Refusal::Failed)?,
-        None => program.stdin = stdin::capture(runs.stdin.as_deref()).map_err(|e| failed(&e))?,
-    }
     let suppressions = match &runs.suppressions {
         Some(file) => Suppressions::read(file).map_err(|e| Refusal::Usage(e.to_string()))?,
         None => Suppressions::default(),
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let options = Options {
+    Ok(Options {
         extent,
         budget,
         runs: runs.runs,
         walks: runs.walks,
+        plain: 0,
         jobs: runs.jobs.map_or(cores, |j| j as usize),
         seed: runs.seed,
         switch: (runs.switch * 1024.0).round() as u32,
@@ -203,14 +210,13 @@ pub fn prepare(
         oracle: Oracle::default(),
         follow: !runs.serving.no_follow,
         limit: runs.timeout,
-        quiet: output.quiet,
+        quiet,
         store: runs.store.clone(),
         suppressions: Arc::new(suppressions),
         interrupted: interrupts(),
         functions: None,
         proven: Arc::default(),
-    };
-    Ok((program, options))
+    })
 }
 
 /// The store of a program.

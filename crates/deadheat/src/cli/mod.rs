@@ -15,6 +15,7 @@ mod report;
 mod scan;
 mod selecting;
 mod stdin;
+mod table;
 
 use crate::driver;
 use arguments::{Command, Deadheat};
@@ -38,6 +39,7 @@ pub fn main() -> ExitCode {
         Command::Confirm(confirm) => hunting::confirm(confirm),
         Command::Replay(replay) => replay::replay(replay),
         Command::Report(report) => report::report(report),
+        Command::Table(table) => table::table(table),
         Command::Scan(scan) => scan::scan(scan),
         Command::Doctor => doctor::doctor(),
         Command::Cc { arguments } => driver::compile(driver::Language::C, &arguments),

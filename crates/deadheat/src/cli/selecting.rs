@@ -31,6 +31,7 @@ pub fn select(select: Select) -> ExitCode {
         budget: None,
         runs: None,
         walks: None,
+        plain: 0,
         jobs: select.jobs.map_or(cores, |j| j as usize),
         seed: 1,
         switch: 0,
