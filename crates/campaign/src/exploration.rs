@@ -20,6 +20,7 @@ use deadheat_confirm::records::Records;
 use deadheat_confirm::{Case, RunError};
 use deadheat_model::SiteId;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::time::Duration;
 
@@ -42,12 +43,13 @@ const DEPTH: u32 = 3;
 const BAD_RUNS: usize = 4;
 
 /// One run to be made, the order of events in it, and the bad end that it came to.
+#[derive(Default)]
 struct Walk {
     number: u32,
     order: u64,
     bad: Option<BadRun>,
-    /// Where the ordinary runs always fail: whether this one ended well.
-    good: bool,
+    /// Where the ordinary runs always fail: this one if it ended well.
+    good: Option<Shown>,
 }
 
 /// What exploring came to.
@@ -95,13 +97,32 @@ pub fn runs(ordinary: &Records, budget: Option<Duration>) -> u32 {
     u32::try_from(POINTS / steps).unwrap_or(MOST).clamp(RUNS, MOST)
 }
 
-/// Whether what these orders' runs showed makes it likely that a further run shows an order that is new.
-fn promises(orders: impl Iterator<Item = u64>) -> bool {
-    let mut times: HashMap<u64, usize> = HashMap::new();
-    orders.for_each(|order| *times.entry(order).or_default() += 1);
-    let rare = times.values().filter(|times| **times <= 2).count();
-    let all: usize = times.values().sum();
-    rare * UNSEEN > all
+/// How often each order of events was shown.
+#[derive(Default)]
+struct Orders {
+    times: HashMap<u64, usize>,
+    /// Runs.
+    all: usize,
+    /// Orders shown once or twice.
+    rare: usize,
+}
+
+impl Orders {
+    fn add(&mut self, order: u64) {
+        let times = self.times.entry(order).or_default();
+        *times += 1;
+        self.all += 1;
+        match *times {
+            1 => self.rare += 1,
+            3 => self.rare -= 1,
+            _ => {}
+        }
+    }
+
+    /// Whether it is likely that a further run shows an order that is new.
+    fn promise(&self) -> bool {
+        self.rare * UNSEEN > self.all
+    }
 }
 
 /// Makes at most so many runs.
@@ -112,26 +133,36 @@ pub fn explore(
     jobs: usize,
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Explored, RunError> {
-    let walk = |number| Walk {
-        number,
-        order: 0,
-        bad: None,
-        good: false,
+    let ordinary = ordinary(&judge, watched)?;
+    let ended = ordinary.ended.as_ref();
+    let policies = Policies {
+        seed: judge.rules.seed,
+        switch: judge.rules.switch,
+        steps: ended.map_or(1, |e| e.steps),
+        counts: counts(&ordinary.switches, ended.map_or(1, |e| e.steps)),
     };
-    let fails = judge.baseline.always_fails().is_some();
-    let mut walks: Vec<Walk> = Vec::new();
-    let wakes = judge.baseline.run.records.ended.as_ref().is_some_and(|e| e.wakes > 0);
+    let plan = |number| Plan {
+        mode: Mode::Confirm(watched.clone()),
+        policy: policies.of(number),
+        ..judge.rules.plan.clone()
+    };
+    let (fails, wakes) = (
+        judge.baseline.always_fails().is_some(),
+        ended.is_some_and(|e| e.wakes > 0),
+    );
     let made = std::sync::atomic::AtomicU32::new(0);
     let make = |walk: &mut Walk| {
         made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let plan = plan(&judge, watched, walk.number);
+        let plan = plan(walk.number);
         let run = match judge.stage.run(&plan) {
             Err(RunError::NoRuntime(_)) => return Ok(()),
             other => other?,
         };
         walk.order = run.records.ended.as_ref().map_or(0, |e| e.order);
         let outcome = Outcome::of(&run);
-        walk.good = fails && outcome == Outcome::Exit(0);
+        if fails && outcome == Outcome::Exit(0) {
+            walk.good = judge.happened(&plan, &run)?;
+        }
         if let Some(harm) = judge.baseline.harm(&outcome)
             && let Some(shown) = judge.happened(&plan, &run)?
         {
@@ -144,65 +175,77 @@ pub fn explore(
         }
         Ok(())
     };
+    let mut orders = Orders::default();
+    let mut explored = Explored::default();
     for from in (0..runs).step_by(BATCH) {
+        let walk = |number| Walk {
+            number,
+            ..Walk::default()
+        };
         let mut batch: Vec<Walk> = (from..runs.min(from.saturating_add(BATCH as u32))).map(walk).collect();
         in_parallel(batch.iter_mut().collect(), jobs, stop, &|walk, _| make(walk))?;
-        walks.extend(batch);
-        let enough = walks.iter().any(|w| w.bad.is_some() || w.good);
-        if enough || stop() || !wakes && !promises(walks.iter().map(|w| w.order)) {
+        for walk in batch {
+            orders.add(walk.order);
+            explored.good = explored.good.or(walk.good);
+            let new = walk
+                .bad
+                .filter(|bad| !bad.is_among(&explored.bad) && explored.bad.len() < BAD_RUNS);
+            explored.bad.extend(new);
+        }
+        let enough = !explored.bad.is_empty() || explored.good.is_some();
+        if enough || stop() || !wakes && !orders.promise() {
             break;
         }
     }
-    let mut good = None;
-    if let Some(first) = walks.iter().find(|w| w.good) {
-        let plan = plan(&judge, watched, first.number);
-        let run = judge.stage.run(&plan)?;
-        if Outcome::of(&run) == Outcome::Exit(0) {
-            good = judge.happened(&plan, &run)?;
-        }
-    }
-    let mut bad: Vec<BadRun> = Vec::new();
-    for end in walks.into_iter().filter_map(|w| w.bad) {
-        if !end.is_among(&bad) && bad.len() < BAD_RUNS {
-            bad.push(end);
-        }
-    }
-    Ok(Explored {
-        runs: made.into_inner(),
-        bad,
-        good,
-    })
+    explored.runs = made.into_inner();
+    Ok(explored)
 }
 
-fn plan(judge: &Judge<'_>, watched: &Targets, number: u32) -> Plan {
-    let seed = judge.rules.seed.wrapping_add(number.into());
-    let ordinary = &judge.baseline.run.records;
-    let steps = ordinary.ended.as_ref().map_or(1, |e| e.steps);
-    let policy = match number % 6 {
-        0 => Policy::Random {
-            seed,
-            switch: judge.rules.switch,
-        },
-        1 => Policy::Pct {
-            seed,
-            depth: DEPTH,
-            steps,
-        },
-        2 => Policy::Pos { seed },
-        3 => Policy::Surw {
-            seed,
-            counts: counts(&ordinary.switches, steps),
-        },
-        4 => Policy::Overtaken {
-            seed,
-            switch: judge.rules.switch,
-        },
-        _ => Policy::Random { seed, switch: 512 },
-    };
-    Plan {
+/// What an ordinary run does that stops at these statements too.
+fn ordinary<'a>(judge: &'a Judge<'_>, watched: &Targets) -> Result<Cow<'a, Records>, RunError> {
+    if watched.first.is_empty() {
+        return Ok(Cow::Borrowed(&judge.baseline.run.records));
+    }
+    let plan = Plan {
         mode: Mode::Confirm(watched.clone()),
-        policy,
+        policy: Policy::Fifo,
         ..judge.rules.plan.clone()
+    };
+    match judge.stage.run(&plan) {
+        Err(RunError::NoRuntime(_)) => Ok(Cow::Borrowed(&judge.baseline.run.records)),
+        run => Ok(Cow::Owned(run?.records)),
+    }
+}
+
+/// The policies of undirected runs, by turns.
+struct Policies {
+    seed: u64,
+    switch: u32,
+    /// Scheduling points of an ordinary run.
+    steps: u64,
+    /// The same of each thread.
+    counts: Vec<u64>,
+}
+
+impl Policies {
+    fn of(&self, number: u32) -> Policy {
+        let seed = self.seed.wrapping_add(number.into());
+        let switch = self.switch;
+        match number % 6 {
+            0 => Policy::Random { seed, switch },
+            1 => Policy::Pct {
+                seed,
+                depth: DEPTH,
+                steps: self.steps,
+            },
+            2 => Policy::Pos { seed },
+            3 => Policy::Surw {
+                seed,
+                counts: self.counts.clone(),
+            },
+            4 => Policy::Overtaken { seed, switch },
+            _ => Policy::Random { seed, switch: 512 },
+        }
     }
 }
 
@@ -227,11 +270,16 @@ mod tests {
 
     #[test]
     fn an_order_that_comes_again_promises_nothing_new() {
-        assert!(!promises([1; 40].into_iter()));
-        assert!(promises((0..40).map(|run| run / 39)));
-        assert!(promises((0..40).map(|run| run / 38)));
-        assert!(!promises((0..100).map(|run| run / 98)));
-        assert!(promises(0..320));
+        let promises = |orders: &mut dyn Iterator<Item = u64>| {
+            let mut all = Orders::default();
+            orders.for_each(|order| all.add(order));
+            all.promise()
+        };
+        assert!(!promises(&mut [1; 40].into_iter()));
+        assert!(promises(&mut (0..40).map(|run| run / 39)));
+        assert!(promises(&mut (0..40).map(|run| run / 38)));
+        assert!(!promises(&mut (0..100).map(|run| run / 97)));
+        assert!(promises(&mut (0..320)));
     }
 
     #[test]
