@@ -201,6 +201,7 @@ mod tests {
             back_edges: 0,
             virtual_ns: 0,
             target_hits: 0,
+            order: 0,
             wakes: 0,
             others: false,
             at: None,
