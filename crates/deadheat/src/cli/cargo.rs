@@ -32,14 +32,14 @@ Examples:
   cargo deadheat replay --gdb F1
 
 Hunt options: --budget DURATION (of each test 10s if not given), --runs N, --walks N, --seed N, --switch P, --setup CMD,
---timeout DURATION, --stdin FILE, --store DIR, --no-isolation, --suspected, --fail-on VERDICT; for hunt also
---format FORMAT, --output FILE. See deadheat hunt --help.
+--timeout DURATION, --stdin FILE, --store DIR, --no-isolation, --suspected, --fail-on VERDICT, --suppressions FILE;
+for hunt also --format FORMAT, --output FILE, --exit-code N. See deadheat hunt --help.
 
 The build lies in target/deadheat and leaves the ordinary one alone. Exit status: 0 nothing real found,
 1 at least one real finding, 2 wrong usage, 3 deadheat could not do the job, 101 cargo failed.";
 
 /// Options of a hunt that take a value.
-const VALUED: [&str; 10] = [
+const VALUED: [&str; 11] = [
     "--budget",
     "--runs",
     "--walks",
@@ -50,9 +50,10 @@ const VALUED: [&str; 10] = [
     "--stdin",
     "--store",
     "--fail-on",
+    "--suppressions",
 ];
 /// Those that only a hunt in one program has.
-const OF_ONE: [&str; 2] = ["--format", "--output"];
+const OF_ONE: [&str; 3] = ["--format", "--output", "--exit-code"];
 /// Options of a hunt without a value.
 const FLAGS: [&str; 2] = ["--suspected", "--no-isolation"];
 
