@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: harmful(use-after-free)
 // A block is read by one thread and freed by another.
 #include <pthread.h>
 #include <stdlib.h>

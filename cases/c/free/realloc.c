@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: harmful(use-after-free)
 // A growing array moves while another thread reads an element through its old address.
 #include <pthread.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: harmful(use-after-free)
 // The waiter sees the flag and destroys the object while the signaller still uses it.
 #include <mutex>
 #include <thread>

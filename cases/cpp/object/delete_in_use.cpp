@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: harmful(use-after-free)
 // One thread deletes the object that another one still reads.
 #include <thread>
 

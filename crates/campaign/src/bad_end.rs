@@ -52,6 +52,8 @@ fn by_harm(bad: &BadRun) -> FindingKind {
         | HarmKind::UncaughtException
         | HarmKind::Panic
         | HarmKind::ExitStatus
+        | HarmKind::UseAfterFree
+        | HarmKind::DoubleFree
         | HarmKind::Check => FindingKind::OrderViolation,
     }
 }
@@ -140,12 +142,20 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     } else {
         described.end(&bad.shown.run)
     };
+    let freed = described.freed(records);
     let ring = ring(stuck.map_or(&[], Vec::as_slice));
     let of_ring = threads
         .iter()
         .enumerate()
         .filter(|(n, _)| ring.is_empty() || ring.contains(n));
-    let places = place_names(of_ring.map(|(_, t)| &t.stack).chain(ended_at.iter().map(|p| &p.stack)));
+    // What came of a freed block's use is not what it is named by.
+    let places = match &freed {
+        Some(block) => {
+            let freed = block.freed.iter().map(|place| &place.stack);
+            place_names([&block.used.stack].into_iter().chain(freed))
+        }
+        None => place_names(of_ring.map(|(_, t)| &t.stack).chain(ended_at.iter().map(|p| &p.stack))),
+    };
     let mut hash = Fnv::default();
     // The name does not depend on whether the execution was minimised.
     hash.text(&deadheat_report::schema::name(&by_harm(bad)));
@@ -170,6 +180,7 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         threads_left_out,
         misuse: None,
         ended_at,
+        freed,
         harm: Some(Harm {
             detail: match kind {
                 FindingKind::LostWakeup => "every thread waits, and nobody is left to wake them".into(),

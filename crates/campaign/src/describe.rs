@@ -5,12 +5,14 @@ use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::candidate::Shown;
 use deadheat_confirm::outcome::Outcome;
-use deadheat_confirm::{Case, Run};
+use deadheat_confirm::{Case, Records, Run};
 use deadheat_model::{Evidence, FindingKind, LockMode, ObjectId, ObjectKind, ThreadId, Verdict, WaitReason};
-use deadheat_report::finding::{Access, Finding, Frame, Lock, Object, Order, Place, Thread, Waiting, own, value};
+use deadheat_report::finding::{
+    Access, Finding, Frame, FreedBlock, Lock, Object, Order, Place, Thread, Waiting, own, value,
+};
 use deadheat_report::symbol::{Registers, Variable};
 use deadheat_report::{Symboliser, words};
-use deadheat_wire::record::{self, Held, Meeting, Memory, Notice, StackFrame, Witness};
+use deadheat_wire::record::{self, FreedUse, FreedUseKind, Held, Meeting, Memory, Notice, StackFrame, Witness};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
@@ -77,6 +79,7 @@ impl<'a> Names<'a> {
             threads_left_out: 0,
             misuse: None,
             ended_at: None,
+            freed: None,
             story: None,
             harm: case.harm.clone(),
             input: None,
@@ -129,6 +132,7 @@ impl<'a> Names<'a> {
         }
         if finding.harm.is_some() {
             finding.ended_at = described.end(&shown.run);
+            finding.freed = described.freed(&shown.run.records);
         }
     }
 }
@@ -384,6 +388,35 @@ impl Described<'_> {
         let stack = self.stack(stack, true);
         let thread = self.standing(*thread, &stack);
         Some(Place { thread, stack })
+    }
+
+    /// The freed block that a run uses, if it does.
+    pub fn freed(&mut self, records: &Records) -> Option<FreedBlock> {
+        records.freed_uses.first().map(|freed_use| self.freed_use(freed_use))
+    }
+
+    /// A freed block and what is done with it.
+    pub fn freed_use(&mut self, freed_use: &FreedUse) -> FreedBlock {
+        let exact = matches!(freed_use.kind, FreedUseKind::Use | FreedUseKind::Fault);
+        let does = match freed_use.kind {
+            FreedUseKind::Use => "uses the freed block",
+            FreedUseKind::Synchronisation => "uses a lock or the like in the freed block",
+            FreedUseKind::Fault => "faults at an address in or from the freed block",
+            FreedUseKind::Free => "frees the block again",
+            FreedUseKind::Resize => "changes the freed block's size",
+        };
+        let mut place = |(thread, stack): &(ThreadId, Vec<u64>), exact| {
+            let stack = self.stack(stack, exact);
+            let thread = self.standing(*thread, &stack);
+            Place { thread, stack }
+        };
+        FreedBlock {
+            size: freed_use.len,
+            does: does.into(),
+            used: place(&(freed_use.thread, freed_use.stack.clone()), exact),
+            freed: freed_use.freed.as_ref().map(|at| place(at, false)),
+            allocated: freed_use.allocated.as_ref().map(|at| place(at, false)),
+        }
     }
 
     /// The threads of a deadlock or hang.

@@ -108,6 +108,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let mut rules = rules(options);
     let baseline = Baseline::take(&stage)?;
     rules.plan.hang_yields = baseline.hang_yields(&rules.plan);
+    rules.plan.poison = baseline.poison;
     if stage.interrupted() {
         return Err(HuntError::Interrupted);
     }
@@ -307,6 +308,16 @@ impl Work<'_> {
             };
             if self.stop() || found.iter().any(|b| b.outcome.alike(&ending.outcome)) {
                 continue;
+            }
+            match judge.as_freed_use(&ending.plan, &harm) {
+                Ok(Some(bad)) => {
+                    if !bad.is_among(&found) {
+                        found.push(bad);
+                    }
+                    continue;
+                }
+                Ok(None) => {}
+                Err(error) => self.trouble = self.trouble.take().or(Some(error.to_string())),
             }
             if let Ok(Some(shown)) = judge.happened(&ending.plan, &ending.run) {
                 found.push(BadRun {

@@ -45,6 +45,7 @@ impl Names<'_> {
             threads_left_out: 0,
             misuse: Some(misuse),
             ended_at: None,
+            freed: None,
             story: None,
             harm: None,
             input: None,

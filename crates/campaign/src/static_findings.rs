@@ -285,6 +285,7 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         threads_left_out: 0,
         misuse: None,
         ended_at: None,
+        freed: None,
         story: None,
         harm: None,
         input: None,

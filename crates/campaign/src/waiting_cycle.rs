@@ -207,6 +207,7 @@ impl WaitingCycle {
             threads_left_out: 0,
             misuse: None,
             ended_at: None,
+            freed: None,
             story: None,
             harm: None,
             input: None,

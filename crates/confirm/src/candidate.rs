@@ -139,7 +139,7 @@ pub struct BadRun {
 impl BadRun {
     /// Whether this is told by one of the others. Deadlocks at different places are told apart by their finding's name.
     pub fn is_among(&self, others: &[BadRun]) -> bool {
-        self.outcome != Outcome::Deadlock && others.iter().any(|other| other.outcome.alike(&self.outcome))
+        self.outcome != Outcome::Deadlock && others.iter().any(|other| other.outcome.same_cause(&self.outcome))
     }
 }
 

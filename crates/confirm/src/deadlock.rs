@@ -132,7 +132,11 @@ impl Judge<'_> {
         let Some(harm) = outcome.as_harm().filter(|h| h.kind == HarmKind::Deadlock) else {
             return Ok(None);
         };
-        let shown = self.happened(&crate::Baseline::plan(), run)?;
+        let plan = Plan {
+            poison: self.baseline.poison,
+            ..crate::Baseline::plan()
+        };
+        let shown = self.happened(&plan, run)?;
         Ok(shown.map(|shown| BadRun {
             outcome,
             harm,

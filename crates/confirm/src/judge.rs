@@ -14,8 +14,8 @@ use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
 use crate::stage::{Run, RunError, Stage};
-use deadheat_model::{Evidence, Harm, SiteKind};
-use deadheat_wire::plan::{Mode, Plan};
+use deadheat_model::{Evidence, Harm, HarmKind, SiteKind};
+use deadheat_wire::plan::{Mode, Plan, Scheduling, Targets};
 
 /// A hit that does not repeat is looked for again this often.
 const UNREPEATED: u32 = 3;
@@ -316,6 +316,41 @@ impl Judge<'_> {
             meeting: None,
             other: None,
             story: None,
+        }))
+    }
+
+    /// A bad end of phase 1, whose runs do not look after freed blocks, under the same schedule in a run that does: the
+    /// use of a freed block that led to it, if there is one. Only an end that one leads to is asked about.
+    pub fn as_freed_use(&self, plan: &Plan, harm: &Harm) -> Result<Option<BadRun>, RunError> {
+        if !matches!(harm.kind, HarmKind::Signal | HarmKind::Abort) {
+            return Ok(None);
+        }
+        let Scheduling {
+            policy,
+            quantum,
+            back_edges,
+        } = plan.scheduling();
+        let watched = Targets {
+            atomics: true,
+            ..Targets::default()
+        };
+        let plan = Plan {
+            mode: Mode::Confirm(watched),
+            policy,
+            quantum,
+            back_edges,
+            ..self.rules.plan.clone()
+        };
+        let run = self.stage.run(&plan)?;
+        let outcome = Outcome::of(&run);
+        let (Outcome::FreedUse { .. }, Some(harm)) = (&outcome, self.baseline.harm(&outcome)) else {
+            return Ok(None);
+        };
+        Ok(self.happened(&plan, &run)?.map(|shown| BadRun {
+            outcome,
+            harm,
+            shown,
+            met: false,
         }))
     }
 }

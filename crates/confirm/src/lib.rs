@@ -17,6 +17,7 @@ pub mod baseline;
 pub mod candidate;
 pub mod client;
 pub mod deadlock;
+pub mod freed_use;
 pub mod isolation;
 pub mod judge;
 mod launch;

@@ -88,7 +88,11 @@ impl Sightings {
             plan_bytes: plan.encode(),
             hash,
         };
-        let ordinary = u32::from(*plan == Baseline::plan());
+        let usual = Plan {
+            poison: plan.poison,
+            ..Baseline::plan()
+        };
+        let ordinary = u32::from(*plan == usual);
         let mut keys: Vec<Key> = run.records.misuses.iter().map(key).collect();
         keys.sort();
         keys.dedup();

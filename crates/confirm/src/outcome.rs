@@ -1,6 +1,7 @@
 //! How a run ended, in the terms by which harm is judged.
 
 use crate::client::ClientEnd;
+use crate::freed_use::{self, FreedUsePlace};
 use crate::stage::{End, Run, StopReason};
 use deadheat_model::{Harm, HarmKind};
 use deadheat_wire::record::EndKind;
@@ -30,6 +31,15 @@ pub enum Outcome {
     Panic(String),
     /// A sanitizer's report, its first line.
     Sanitizer(String),
+    /// A freed block was used or freed again, whatever came of it.
+    FreedUse {
+        /// `UseAfterFree` or `DoubleFree`.
+        kind: HarmKind,
+        /// Where.
+        place: FreedUsePlace,
+        /// What was done, for the reader.
+        told: String,
+    },
     /// Every thread waits.
     Deadlock,
     /// No progress.
@@ -48,6 +58,22 @@ impl Outcome {
         if let End::Stopped(reason) = run.end {
             return Outcome::Inconclusive(reason);
         }
+        match run.records.freed_uses.first() {
+            Some(first) => {
+                let rest = Outcome::in_the_end(run);
+                freed_use::outcome(first, &run.records, rest.as_harm().filter(|_| !rest.is_exit()))
+            }
+            None => Outcome::in_the_end(run),
+        }
+    }
+
+    /// Whether it ended with a status, and nothing else is against it.
+    fn is_exit(&self) -> bool {
+        matches!(self, Outcome::Exit(_) | Outcome::Client(_) | Outcome::Check(_))
+    }
+
+    /// Classifies the end of a run, which was not stopped.
+    fn in_the_end(run: &Run) -> Outcome {
         let ended = run.records.worst_end();
         match ended.map(|e| e.how) {
             Some(EndKind::Deadlock) => return Outcome::Deadlock,
@@ -121,8 +147,19 @@ impl Outcome {
             Outcome::UncaughtException(text) => harm(HarmKind::UncaughtException, text.clone()),
             Outcome::Panic(text) => harm(HarmKind::Panic, text.clone()),
             Outcome::Sanitizer(text) => harm(HarmKind::Sanitizer, text.clone()),
+            Outcome::FreedUse { kind, told, .. } => harm(*kind, told.clone()),
             Outcome::Deadlock => harm(HarmKind::Deadlock, "threads wait for one another for ever".into()),
             Outcome::Hang => harm(HarmKind::Hang, "no thread makes progress".into()),
+        }
+    }
+
+    /// Whether one finding tells of both: the same kind of end, or uses of blocks that were freed at one place.
+    pub fn same_cause(&self, other: &Outcome) -> bool {
+        match (self, other) {
+            (Outcome::FreedUse { place: a, .. }, Outcome::FreedUse { place: b, .. }) if a.freed.is_some() => {
+                a.freed == b.freed
+            }
+            _ => self.alike(other),
         }
     }
 
@@ -134,6 +171,9 @@ impl Outcome {
             (Outcome::Panic(_), Outcome::Panic(_)) => true,
             (Outcome::Client(_), Outcome::Client(_)) | (Outcome::Check(_), Outcome::Check(_)) => true,
             (Outcome::Sanitizer(_), Outcome::Sanitizer(_)) => true,
+            (Outcome::FreedUse { kind: a, place: x, .. }, Outcome::FreedUse { kind: b, place: y, .. }) => {
+                (a, x) == (b, y)
+            }
             _ => self == other,
         }
     }

@@ -4,8 +4,8 @@ use deadheat_model::{ObjectId, ObjectKind, ThreadId};
 use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, STEPS_AT};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
-    CycleLink, Deadlock, EndKind, Ended, Functions, Granules, Hang, Held, Meeting, Memory, Misuse, Module, Notice,
-    Pair, Record, Started, Step, ThreadCreated, Unordered,
+    CycleLink, Deadlock, EndKind, Ended, FreedUse, Functions, Granules, Hang, Held, Meeting, Memory, Misuse, Module,
+    Notice, Pair, Record, Started, Step, ThreadCreated, Unordered,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -37,6 +37,8 @@ pub struct Records {
     pub unordered: Vec<Unordered>,
     /// Synchronisation calls that broke their contract.
     pub misuses: Vec<Misuse>,
+    /// Uses of freed blocks, in order, but for those that ordinary runs show too.
+    pub freed_uses: Vec<FreedUse>,
     /// The deadlock that ended the run.
     pub deadlock: Option<Deadlock>,
     /// The hang that ended the run.
@@ -141,6 +143,7 @@ impl Records {
             Record::Meeting(m) => self.add_meeting(m, seen),
             Record::Unordered(u) => self.unordered.push(u),
             Record::Misuse(m) => self.misuses.push(m),
+            Record::FreedUse(m) => self.freed_uses.push(m),
             Record::Deadlock(d) => self.deadlock = Some(d),
             Record::Hang(h) => self.hang = Some(h),
             Record::Switches(s) => self.switches.extend(s),

@@ -50,6 +50,20 @@ pub fn schedule_plan(plan: &Plan, switches: &[Switch]) -> Plan {
     }
 }
 
+/// The same plan under another policy, with nothing recorded or stopped for.
+pub(crate) fn schedule_free(plan: &Plan, policy: Policy) -> Plan {
+    let usual = Plan::new(plan.mode.clone(), policy);
+    Plan {
+        poison: plan.poison,
+        input_seed: plan.input_seed,
+        hang_yields: plan.hang_yields,
+        values: plan.values.clone(),
+        stack_limit: plan.stack_limit,
+        follow: plan.follow,
+        ..usual
+    }
+}
+
 /// Follows recorded switches and compares the schedule's hash.
 pub fn by_schedule(stage: &Stage, plan: &Plan, switches: &[Switch], hash: u64) -> Result<Repetition, RunError> {
     by_policy(stage, &schedule_plan(plan, switches), hash)

@@ -6,6 +6,7 @@
 
 use crate::asleep::Sleep;
 use crate::client::{Client, ClientEnd, Peer, Place};
+use crate::freed_use::OrdinaryUses;
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
 use crate::misuse::Sightings;
@@ -76,6 +77,8 @@ pub struct Stage {
     options: StageOptions,
     limit_ms: AtomicU64,
     runs: AtomicU64,
+    /// Uses of freed blocks that ordinary runs show.
+    pub freed_uses: OrdinaryUses,
     /// End and standard output of the first run, to which others are compared.
     expected: OnceLock<(End, Output)>,
     stdin: PathBuf,
@@ -211,6 +214,7 @@ impl Stage {
             options,
             limit_ms,
             runs: AtomicU64::new(0),
+            freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
             scratch,
@@ -237,6 +241,7 @@ impl Stage {
             options: self.options.clone(),
             limit_ms: AtomicU64::new(self.limit_ms.load(Ordering::Relaxed)),
             runs: AtomicU64::new(0),
+            freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
             scratch,
@@ -278,8 +283,21 @@ impl Stage {
         self.options.deadline.is_some_and(|d| Instant::now() >= d)
     }
 
-    /// Runs the program under a plan, and demands that the runtime was in control.
+    /// Runs the program under a plan, and demands that the runtime was in control. Uses of freed blocks that an ordinary
+    /// run shows too are left out of its records.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
+        let mut run = self.controlled(plan)?;
+        self.freed_uses.leave_out(&mut run.records);
+        if !run.records.freed_uses.is_empty()
+            && let Some(ordinary) = self.freed_uses.question(plan)
+        {
+            self.freed_uses.learn(&mut self.controlled(&ordinary)?.records);
+            self.freed_uses.leave_out(&mut run.records);
+        }
+        Ok(run)
+    }
+
+    fn controlled(&self, plan: &Plan) -> Result<Run, RunError> {
         let run = self.start(Some(&self.given(plan)))?;
         if let Ok(mut misuses) = self.misuses.lock() {
             misuses.note(plan, &run);

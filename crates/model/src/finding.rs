@@ -72,6 +72,10 @@ pub enum HarmKind {
     Sanitizer,
     /// The user's check failed.
     Check,
+    /// A freed block was accessed.
+    UseAfterFree,
+    /// A freed block was freed again.
+    DoubleFree,
 }
 
 /// An outcome that harms, and its details for the reader.

@@ -69,6 +69,9 @@ pub struct Finding {
     pub misuse: Option<Misuse>,
     /// Where the program ended, for crashes.
     pub ended_at: Option<Place>,
+    /// The freed block that is used or freed again, for such harms.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub freed: Option<FreedBlock>,
     /// What happens in the run that shows it, if that run is minimised.
     #[serde(default)]
     pub story: Option<Story>,
@@ -297,6 +300,21 @@ pub struct Place {
     pub thread: Thread,
     /// Where it stood.
     pub stack: Vec<Frame>,
+}
+
+/// A freed block, and what is done with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FreedBlock {
+    /// Its size in bytes; 0 unknown.
+    pub size: u64,
+    /// What is done with it: `uses the freed block`.
+    pub does: String,
+    /// Where it is used, or freed again.
+    pub used: Place,
+    /// Where it was freed.
+    pub freed: Option<Place>,
+    /// Where it was allocated.
+    pub allocated: Option<Place>,
 }
 
 /// What the work amounted to.

@@ -14,6 +14,7 @@ mod cause;
 pub mod exit;
 pub mod finding;
 pub mod format;
+pub mod freed_block;
 pub mod html;
 pub mod interval;
 pub mod junit;

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0: for code hosts and editors that show results at source lines.
 
 use crate::finding::{Finding, Frame, Report};
-use crate::{schema, words};
+use crate::{freed_block, schema, words};
 use deadheat_model::Verdict;
 use serde_json::{Value, json};
 
@@ -88,6 +88,10 @@ fn result(f: &Finding) -> Value {
     }
     let ended = f.ended_at.as_ref().and_then(|p| known(&p.stack));
     places.extend(ended.map(|at| location(&at.file, at.line, at.column, "the program ended here")));
+    for (told, place) in f.freed.iter().flat_map(freed_block::steps) {
+        let message = format!("{} {told}", place.thread.label());
+        places.extend(known(&place.stack).map(|at| location(&at.file, at.line, at.column, &message)));
+    }
     let related: Vec<Value> = places.iter().skip(1).cloned().collect();
     json!({
         "ruleId": schema::name(&f.kind),

@@ -17,7 +17,7 @@ const FINDING_KINDS: [FindingKind; 8] = [
 ];
 const VERDICTS: [Verdict; 3] = [Verdict::Suspected, Verdict::Real, Verdict::Harmful];
 const EVIDENCE: [Evidence; 3] = [Evidence::Created, Evidence::Unordered, Evidence::Happened];
-const HARM_KINDS: [HarmKind; 10] = [
+const HARM_KINDS: [HarmKind; 12] = [
     HarmKind::Signal,
     HarmKind::Assertion,
     HarmKind::Abort,
@@ -28,6 +28,8 @@ const HARM_KINDS: [HarmKind; 10] = [
     HarmKind::ExitStatus,
     HarmKind::Sanitizer,
     HarmKind::Check,
+    HarmKind::UseAfterFree,
+    HarmKind::DoubleFree,
 ];
 
 const MISUSE_KINDS: [MisuseKind; 16] = [

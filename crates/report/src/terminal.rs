@@ -4,8 +4,9 @@
 //! thread does there, the object, what either order leads to, the harm, how often, and how to see it again.
 
 use crate::cause;
-use crate::finding::{Access, Finding, Frame, Lock, Misuse, Report, Thread, Waiting, own};
+use crate::finding::{Access, Finding, Frame, FreedBlock, Lock, Misuse, Report, Thread, Waiting, own};
 use crate::format::Options;
+use crate::freed_block;
 use crate::interval::Interval;
 use crate::source::Sources;
 use crate::words;
@@ -147,6 +148,7 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         .iter()
         .map(|a| &a.thread)
         .chain(f.ended_at.iter().map(|p| &p.thread))
+        .chain(f.freed.iter().flat_map(freed_block::threads))
     {
         created(out, thread, &mut told)?;
     }
@@ -190,6 +192,9 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         let style = colour(f.verdict);
         writeln!(out, "  {}: {}", paint(style, words::harm(harm.kind)), harm.detail)?;
     }
+    if let Some(block) = &f.freed {
+        freed(out, block)?;
+    }
     if let Some(place) = f.ended_at.as_ref().filter(|p| !p.stack.is_empty()) {
         writeln!(out, "  {} ended the program here", place.thread.label())?;
         stack(out, &place.stack, "    ")?;
@@ -212,6 +217,15 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
             writeln!(out, "  again: {}", paint(BOLD, command))?;
         }
         None => {}
+    }
+    Ok(())
+}
+
+/// What is done with a freed block, who freed it, who allocated it.
+fn freed(out: &mut String, block: &FreedBlock) -> std::fmt::Result {
+    for (told, place) in freed_block::steps(block) {
+        writeln!(out, "  {} {told} here", place.thread.label())?;
+        stack(out, &place.stack, "    ")?;
     }
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The words by which a reader is told of kinds, verdicts and findings.
 
 use crate::finding::{Access, Finding, Object, Order, own};
+use crate::freed_block;
 use deadheat_model::{AccessKind, Evidence, FindingKind, HarmKind, MisuseKind, Verdict};
 
 /// `read`, `write`, and so on.
@@ -122,6 +123,8 @@ pub fn harm(kind: HarmKind) -> &'static str {
         HarmKind::ExitStatus => "wrong exit status",
         HarmKind::Sanitizer => "sanitizer report",
         HarmKind::Check => "failed check",
+        HarmKind::UseAfterFree => "use after free",
+        HarmKind::DoubleFree => "double free",
     }
 }
 
@@ -186,6 +189,11 @@ pub fn summary(finding: &Finding) -> String {
         let at = own(&misuse.stack).or_else(|| own(&misuse.taken));
         let at = at.map(|f| format!(", at {} in {}", f.place(), short(&f.function)));
         text += &format!(": {} {}{}", misuse.thread.label(), misuse.what, at.unwrap_or_default());
+    }
+    for (told, place) in finding.freed.iter().flat_map(freed_block::steps).take(2) {
+        if let Some(frame) = own(&place.stack) {
+            text += &format!("; {} {told} at {}", place.thread.label(), frame.place());
+        }
     }
     if let Some(frame) = finding.ended_at.as_ref().and_then(|p| own(&p.stack)) {
         text += &format!("; ended in {} at {}", short(&frame.function), frame.place());

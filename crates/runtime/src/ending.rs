@@ -144,6 +144,9 @@ pub extern "C" fn crashed(signal: i32, info: *const libc::siginfo_t, context: *m
             None => (ThreadId::MAIN, (0, 0)),
         };
         let at = (id, crate::stack::walk(frame, true, bounds));
+        if let (libc::SIGSEGV, Some(address)) = (signal, fault) {
+            crate::quarantine::faulted(address, id, &at.1);
+        }
         finish(EndKind::Signal(signal), Some(Place { at, fault }));
     }
     die(signal)

@@ -15,7 +15,7 @@ use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use core::ops::Range;
 use deadheat_model::ThreadId;
-use deadheat_wire::record::Memory;
+use deadheat_wire::record::{Memory, Stack};
 use hashbrown::HashMap;
 
 /// Blocks larger than this are found by the set.
@@ -28,15 +28,19 @@ struct Block {
     thread: ThreadId,
     /// Number of the interned stack.
     stack: u32,
-    freed: bool,
+    /// Who gave it back, and the number of that stack.
+    freed: Option<(ThreadId, u32)>,
 }
+
+/// Number of a stack that was not looked at.
+pub const NO_STACK: u32 = (1 << 24) - 1;
 
 /// Most entries of the log.
 const LOG: usize = 1 << 20;
 /// Entries of the log's first piece; each further one is twice as large, so none ever moves.
 const PIECE: usize = 1 << 12;
 
-/// An entry of the log: a block allocated, or given back (all ones beside the start). Packed, since the program's own
+/// An entry of the log: a block allocated, or given back (its size is all ones). Packed, since the program's own
 /// memory has to make room for it in the cache.
 #[derive(Clone, Copy)]
 struct Entry {
@@ -47,17 +51,32 @@ struct Entry {
 }
 
 impl Entry {
-    const FREED: u64 = u64::MAX;
+    /// The size that stands for a free.
+    const FREED: u64 = (1 << 40) - 1;
 
     /// `None` if the block does not fit.
     #[inline(always)]
     fn of(start: u64, block: &Block) -> Option<Entry> {
-        let fits = start >> 48 == 0 && block.thread.0 >> 16 == 0 && block.stack >> 24 == 0 && block.size >> 40 == 0;
-        let entry = Entry {
-            start: start | u64::from(block.thread.0) << 48,
-            rest: u64::from(block.stack) | block.size << 24,
-        };
-        (fits && entry.rest != Entry::FREED).then_some(entry)
+        (block.size < Entry::FREED)
+            .then(|| Entry::packed(start, block.thread, block.stack, block.size))
+            .flatten()
+    }
+
+    #[inline(always)]
+    fn packed(start: u64, thread: ThreadId, stack: u32, size: u64) -> Option<Entry> {
+        let fits = start >> 48 == 0 && thread.0 >> 16 == 0 && stack >> 24 == 0;
+        fits.then_some(Entry {
+            start: start | u64::from(thread.0) << 48,
+            rest: u64::from(stack) | size << 24,
+        })
+    }
+
+    fn thread(self) -> ThreadId {
+        ThreadId((self.start >> 48) as u32)
+    }
+
+    fn stack(self) -> u32 {
+        (self.rest & ((1 << 24) - 1)) as u32
     }
 
     fn start(self) -> u64 {
@@ -66,11 +85,11 @@ impl Entry {
 
     /// `None` for a free.
     fn block(self) -> Option<Block> {
-        (self.rest != Entry::FREED).then_some(Block {
+        (self.rest >> 24 != Entry::FREED).then(|| Block {
             size: self.rest >> 24,
-            thread: ThreadId((self.start >> 48) as u32),
-            stack: (self.rest & ((1 << 24) - 1)) as u32,
-            freed: false,
+            thread: self.thread(),
+            stack: self.stack(),
+            freed: None,
         })
     }
 }
@@ -88,6 +107,8 @@ struct Heap {
     dropped: u64,
 }
 
+// No block: any start is lower, any end higher.
+#[expect(clippy::reversed_empty_ranges)]
 static HEAP: Held<Heap> = Held::new(Heap {
     log: Vec::new(),
     full: Vec::new(),
@@ -104,7 +125,7 @@ pub fn allocated(thread: ThreadId, at: Frame, start: u64, size: u64) {
         size,
         thread,
         stack: stacks::number(at, false, stack::bounds(at.stack)),
-        freed: false,
+        freed: None,
     };
     let heap = HEAP.get();
     match Entry::of(start, &block) {
@@ -153,16 +174,16 @@ impl Heap {
         for &entry in full.iter().flatten().chain(&log) {
             match entry.block() {
                 Some(block) => self.insert(entry.start(), block),
-                None => self.free(entry.start()),
+                None => self.free(entry.start(), (entry.thread(), entry.stack())),
             }
         }
         log.clear();
         (self.log, self.before) = (log, 0);
     }
 
-    fn free(&mut self, start: u64) {
+    fn free(&mut self, start: u64, by: (ThreadId, u32)) {
         if let Some(block) = self.blocks.get_mut(&start) {
-            block.freed = true;
+            block.freed = Some(by);
         }
     }
 
@@ -180,15 +201,38 @@ impl Heap {
     }
 }
 
-/// The block is given back.
-pub fn freed(start: u64) {
+/// The block is given back by this thread, where the stack with this number stands ([`NO_STACK`]: unknown).
+pub fn freed(thread: ThreadId, stack: u32, start: u64) {
     let heap = HEAP.get();
-    if heap.is_settled() {
-        heap.free(start);
-    } else if start >> 48 == 0 {
-        let rest = Entry::FREED;
-        heap.note(Entry { start, rest });
+    if !heap.is_settled()
+        && let Some(entry) = Entry::packed(start, thread, stack, Entry::FREED)
+    {
+        heap.note(entry);
+    } else {
+        heap.settle();
+        heap.free(start, (thread, stack));
     }
+}
+
+/// A block that is known by its start.
+pub struct Known {
+    /// Length in bytes.
+    pub len: u64,
+    /// Who allocated it, and where.
+    pub allocated: (ThreadId, Stack),
+    /// Who freed it, and where.
+    pub freed: Option<(ThreadId, Stack)>,
+}
+
+/// The block that starts at an address.
+pub fn starting(start: u64) -> Option<Known> {
+    let heap = HEAP.get();
+    heap.settle();
+    heap.blocks.get(&start).map(|block| Known {
+        len: block.size,
+        allocated: (block.thread, stacks::get(block.stack)),
+        freed: block.freed.map(|(thread, stack)| (thread, stacks::get(stack))),
+    })
 }
 
 /// The block around an address.
@@ -213,7 +257,7 @@ pub fn containing(address: u64) -> Option<Memory> {
         len: block.size,
         thread: block.thread,
         stack: stacks::get(block.stack),
-        freed: block.freed,
+        freed: block.freed.is_some(),
     })
 }
 
@@ -226,10 +270,12 @@ pub fn dropped() -> u64 {
     heap.dropped
 }
 
-/// Usable bytes of a block of the program's allocator.
+/// Usable bytes of a block of the program's allocator; 1 if it is free already, since nothing can be asked of it.
 pub fn usable(start: u64) -> u64 {
     if start == 0 {
         0
+    } else if crate::quarantine::is_free(start) {
+        1
     } else {
         // SAFETY: the program is about to free this block, so it is one.
         unsafe { libc::malloc_usable_size(start as *mut _) as u64 }

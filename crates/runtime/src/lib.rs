@@ -51,6 +51,7 @@ mod objects;
 mod observe;
 mod outside;
 mod peer;
+mod quarantine;
 mod range;
 mod real;
 mod region;

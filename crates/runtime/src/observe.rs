@@ -10,8 +10,8 @@ use crate::objects::Objects;
 use crate::site::Site;
 use crate::thread::Frame;
 use crate::{
-    event_trace, functions, granules, heap, lock_order, meeting, memory, range, shadow, site, stack, statements,
-    targets, unordered,
+    event_trace, functions, granules, heap, lock_order, meeting, memory, quarantine, range, shadow, site, stack,
+    statements, targets, unordered,
 };
 use alloc::vec::Vec;
 use deadheat_detect::{AtomicEvent, AtomicKind, HappensBefore, Keep, LockId};
@@ -97,6 +97,7 @@ pub fn start(plan: &'static Plan) {
         }
         Mode::Confirm(targets) => {
             observer.purpose = Purpose::Confirm;
+            quarantine::start(plan.poison);
             if targets.lock_order {
                 lock_order::start();
             }
@@ -147,6 +148,7 @@ pub fn finish() {
     let cuts = [
         ("heap blocks not kept", heap::dropped()),
         ("target accesses not kept", unordered::dropped()),
+        ("uses of freed blocks not recorded", quarantine::cut()),
     ];
     for (what, count) in cuts {
         if count > 0 {
@@ -155,6 +157,11 @@ pub fn finish() {
                 count,
             }));
         }
+    }
+    if quarantine::on() && !crate::intercept::allocations() {
+        crate::report::write(&Record::Notice(Notice::Text(
+            "the program brings its own `malloc`: use after free and double free are not seen in its blocks".into(),
+        )));
     }
     if let Some(clocks) = clocks() {
         crate::report::write(&Record::LockWords(clocks.lock_words()));
@@ -401,23 +408,24 @@ pub fn allocated(t: ThreadId, at: Frame, ptr: u64, size: u64) {
     }
 }
 
-/// The program is about to give a heap block back.
-pub fn before_free(ptr: u64) {
-    leaves(ptr, true);
+/// The program is about to give a heap block back at a call from this frame; returns its usable bytes.
+pub fn before_free(t: ThreadId, at: Frame, ptr: u64) -> u64 {
+    leaves(t, at, ptr, true)
 }
 
-/// The program is about to have a heap block's contents moved.
-pub fn before_move(ptr: u64) {
-    leaves(ptr, false);
+/// The program is about to have a heap block's contents moved; see [`before_free`].
+pub fn before_move(t: ThreadId, at: Frame, ptr: u64) -> u64 {
+    leaves(t, at, ptr, false)
 }
 
-fn leaves(ptr: u64, freed: bool) {
+fn leaves(t: ThreadId, at: Frame, ptr: u64, freed: bool) -> u64 {
     let len = heap::usable(ptr);
     gone(ptr, len, freed);
     if let Some(clocks) = clocks() {
         clocks.forgotten(ptr, len);
     }
-    heap::freed(ptr);
+    heap::freed(t, quarantine::stack_of(at), ptr);
+    len
 }
 
 /// Memory was mapped.

@@ -68,6 +68,9 @@ fn describe(t: &Thread) -> Waiting {
     let mut held = held(t);
     let words = crate::observe::held(t.id).into_iter().filter(is_waited_for);
     held.extend(words);
+    if let WaitReason::Object(kind, object) = t.wait.reason() {
+        crate::quarantine::synchronised(t, kind, object.address);
+    }
     Waiting {
         thread: t.id,
         reason: word.map_or_else(

@@ -12,7 +12,7 @@ use crate::held::Held;
 use crate::site::{self, Site};
 use crate::spin::Spin;
 use crate::thread::Frame;
-use crate::{journal, meeting, observe, tls, token, unordered};
+use crate::{journal, meeting, observe, quarantine, tls, token, unordered};
 use alloc::vec::Vec;
 use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
 use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
@@ -110,6 +110,11 @@ pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
                 target(thread, site, address, len, frame);
             } else if kind.is_atomic() {
                 atomic(thread, site, address, len);
+                quarantine::accessed(
+                    &site.access(thread, address, len),
+                    frame,
+                    crate::stack::bounds(frame.stack),
+                );
             }
         }
         _ => {}
@@ -165,6 +170,11 @@ fn target(thread: ThreadId, site: &Site, address: u64, len: u64, frame: Frame) {
         take_effect(thread, site, address, len);
     } else if let Some(place) = &state(thread).place {
         unordered::executed(place, site.kind);
+    }
+    if site.kind != SiteKind::Free
+        && let Some(place) = &state(thread).place
+    {
+        quarantine::accessed(&place.access, place.frame, place.bounds);
     }
     if site.passes
         && observe::passes_targets()

@@ -185,6 +185,13 @@ pub fn next_stamp() -> u64 {
 /// Offers a scheduling point before an operation; returns when this thread may perform it.
 pub fn point(next: Operation) {
     let Some(t) = me() else { return };
+    offer(t, next);
+    if let Operation::Acquire(kind, object) | Operation::Release(kind, object) = next {
+        crate::quarantine::synchronised(t, kind, object.address);
+    }
+}
+
+fn offer(t: &mut Thread, next: Operation) {
     let s = scheduler();
     s.comes(t, &next);
     if matches!(next, Operation::Atomic(access) if access.kind == SiteKind::AtomicStore) {

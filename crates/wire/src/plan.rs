@@ -52,6 +52,8 @@ pub struct Plan {
     pub symbolic: Option<Symbolic>,
     /// Phase 1 looks into these functions only: entry sites, ascending. None: into all.
     pub functions: Option<Vec<SiteId>>,
+    /// Phase 2 overwrites freed blocks, so that what is done with their contents shows.
+    pub poison: bool,
 }
 
 /// What a symbolic run is told.
@@ -301,6 +303,7 @@ impl Plan {
             values: Vec::new(),
             symbolic: None,
             functions: None,
+            poison: true,
         }
     }
 
@@ -346,8 +349,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                9,
-                "0903000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000"
+                10,
+                "0a03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb170100000001000100000000000001"
             )
         );
     }

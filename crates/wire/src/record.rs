@@ -59,6 +59,8 @@ pub enum Record {
     Objects(Vec<(ObjectId, Memory)>),
     /// A synchronisation call broke its contract.
     Misuse(Misuse),
+    /// A freed block was used or freed again.
+    FreedUse(FreedUse),
 }
 
 /// A synchronisation call that broke its contract.
@@ -81,6 +83,44 @@ pub struct Misuse {
     pub other: Option<ThreadId>,
     /// Where that thread took the object, or waits; empty if that is not known.
     pub taken: Stack,
+}
+
+/// What a thread does with a block that is free.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FreedUseKind {
+    /// Accesses it.
+    Use,
+    /// Takes, gives back or waits for a mutex or the like in it.
+    Synchronisation,
+    /// Faults at an address that it read from it, or at one inside it.
+    Fault,
+    /// Frees it again.
+    Free,
+    /// Changes its size.
+    Resize,
+}
+
+/// A freed block is used or freed again. The run goes on, as far as it can.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FreedUse {
+    /// What is done.
+    pub kind: FreedUseKind,
+    /// By whom.
+    pub thread: ThreadId,
+    /// Where; of a use the first address is the site's own, of a fault the instruction's.
+    pub stack: Stack,
+    /// The bytes that a use touches.
+    pub access: Option<Access>,
+    /// First byte of the block.
+    pub start: u64,
+    /// Its length in bytes; 0 unknown.
+    pub len: u64,
+    /// Who allocated it, and where; none if it was not kept.
+    pub allocated: Option<(ThreadId, Stack)>,
+    /// Who freed it, and where.
+    pub freed: Option<(ThreadId, Stack)>,
+    /// Scheduling point.
+    pub step: u64,
 }
 
 /// When functions ran.

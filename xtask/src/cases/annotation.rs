@@ -66,7 +66,7 @@ pub struct Harm {
     pub detail: &'static str,
 }
 
-const HARMS: [Harm; 9] = [
+const HARMS: [Harm; 11] = [
     harm("assert", "assertion", ""),
     harm("abort", "abort", ""),
     harm("segv", "signal", "SEGV"),
@@ -76,6 +76,8 @@ const HARMS: [Harm; 9] = [
     harm("hang", "hang", ""),
     harm("exit-status", "exit-status", ""),
     harm("check", "check", ""),
+    harm("use-after-free", "use-after-free", ""),
+    harm("double-free", "double-free", ""),
 ];
 
 const fn harm(name: &'static str, kind: &'static str, detail: &'static str) -> Harm {

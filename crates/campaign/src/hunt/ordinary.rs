@@ -1,6 +1,7 @@
 //! What a user should know of the ordinary runs before trusting what a hunt says.
 
 use deadheat_confirm::Baseline;
+use deadheat_report::finding::{FreedBlock, own};
 
 /// Notices about the ordinary runs.
 pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
@@ -61,5 +62,27 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
             "libraries without sites ({names}): synchronisation in them is unseen"
         ));
     }
+    if !baseline.poison {
+        told.push(
+            "the ordinary runs end otherwise where freed blocks are overwritten: the program looks at freed memory, or at memory that it did not initialise; freed blocks are left as they are"
+                .into(),
+        );
+    }
     told
+}
+
+/// A freed block that the ordinary runs use too.
+pub(super) fn freed_use(block: &FreedBlock) -> String {
+    let at = |place: &deadheat_report::finding::Place| {
+        let frame = own(&place.stack);
+        frame.map_or_else(|| "an unknown place".into(), deadheat_report::finding::Frame::place)
+    };
+    let freed = block.freed.as_ref().map(|place| format!(", freed at {}", at(place)));
+    format!(
+        "the ordinary runs do this too, so it is laid to no schedule: {} {} at {}{}",
+        block.used.thread.label(),
+        block.does,
+        at(&block.used),
+        freed.unwrap_or_default()
+    )
 }

@@ -1,8 +1,8 @@
 //! From cases to a report: findings described, labelled, stored, and joined with what is known already.
 
-use super::{Extent, Hunt, Work};
+use super::{Extent, Hunt, Work, ordinary};
 use crate::bad_end;
-use crate::candidate::Candidate;
+use crate::candidate::{Candidate, Context};
 use crate::describe::Names;
 use crate::phase_one::PhaseOne;
 use crate::store::{Execution, StoreError};
@@ -83,6 +83,11 @@ impl Work<'_> {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
         }
         let findings = self.joined(found);
+        let ordinary = self.stage.freed_uses.told();
+        self.notices.extend(ordinary.iter().map(|(freed_use, records)| {
+            let context = Context::of(records);
+            ordinary::freed_use(&names.of(&context).freed_use(freed_use))
+        }));
         let stats = self.stats(&judged, phase);
         self.notices.extend(self.suppressed.told());
         let mut report = Report {
@@ -259,6 +264,6 @@ fn shown_cycle(end: &Finding, cycles: &[WaitingCycle], rings: &[CycleCase]) -> b
 fn laid(end: &BadRun, cases: &[Case]) -> bool {
     cases.iter().any(|c| {
         let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
-        shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).alike(&end.outcome))
+        shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).same_cause(&end.outcome))
     })
 }

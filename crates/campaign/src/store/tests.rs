@@ -32,6 +32,7 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         threads_left_out: 0,
         misuse: None,
         ended_at: None,
+        freed: None,
         story: None,
         harm: None,
         input: None,

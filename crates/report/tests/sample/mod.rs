@@ -58,6 +58,7 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         threads_left_out: 0,
         misuse: None,
         ended_at: None,
+        freed: None,
         story: None,
         harm: None,
         input: None,

@@ -7,10 +7,13 @@
 
 use super::frame;
 use crate::observe;
+use crate::quarantine;
 use crate::real::{find, real, resolving};
+use crate::thread::Thread;
 use crate::token;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use deadheat_wire::record::FreedUseKind;
 use libc::c_int;
 
 const EARLY: usize = 64 << 10;
@@ -43,6 +46,11 @@ fn is_early(block: *mut c_void) -> bool {
 
 static KNOWN: AtomicBool = AtomicBool::new(false);
 
+/// Whether the program's allocations come through here. A program that defines `malloc` itself gets its own.
+pub fn stands_before() -> bool {
+    KNOWN.load(Relaxed)
+}
+
 /// Whether a call must be served from the static buffer: `dlsym` is at work and `malloc` not yet found.
 #[inline(always)]
 fn too_early() -> bool {
@@ -63,6 +71,7 @@ fn look_up() -> bool {
 macro_rules! told {
     ($block:expr, $size:expr) => {{
         let block = $block;
+        quarantine::allocated(block as u64);
         // A fresh block is no lock's yet, so the journal may stay open.
         if let Some(t) = token::me_unsettled()
             && !block.is_null()
@@ -104,16 +113,38 @@ pub unsafe extern "C" fn free(block: *mut c_void) {
     if block.is_null() || is_early(block) || resolving() {
         return;
     }
-    if let Some(t) = token::me() {
-        let outer = core::mem::replace(&mut t.frame, frame!());
-        observe::before_free(block as u64);
-        t.frame = outer;
+    let Some(t) = token::me() else {
+        // SAFETY: the caller's block.
+        return unsafe { give_back(block as u64) };
+    };
+    let outer = core::mem::replace(&mut t.frame, frame!());
+    if quarantine::is_free(block as u64) {
+        quarantine::freed_again(FreedUseKind::Free, t.id, t.frame, block as u64);
+    } else {
+        // SAFETY: the caller's block, which is not free.
+        unsafe { release(observe::before_free(t.id, t.frame, block as u64), block) };
     }
-    // SAFETY: the caller's block.
-    unsafe { real!(free: fn(*mut c_void) -> ())(block) }
+    t.frame = outer;
 }
 
-/// Changes a block's size.
+/// Hands a block to the C library.
+unsafe fn give_back(block: u64) {
+    // SAFETY: a block of the program's that it has freed.
+    unsafe { real!(free: fn(*mut c_void) -> ())(block as *mut c_void) }
+}
+
+/// A block of so many usable bytes is the program's no more.
+unsafe fn release(len: u64, block: *mut c_void) {
+    // SAFETY: blocks whose time is over are handed back once; this one by us only if it is not kept.
+    unsafe {
+        if !quarantine::keep(block as u64, len, |old| give_back(old)) {
+            give_back(block as u64);
+        }
+    }
+}
+
+/// Changes a block's size. In runs that confirm, a block that grows moves: where the C library would extend it in
+/// place depends on what else is allocated, and pointers to the old one are as wrong there.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the caller's block; early blocks hold their size in front.
@@ -130,19 +161,74 @@ pub unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void
             return fresh;
         }
         let Some(t) = token::me() else {
-            return real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
+            let moved = real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
+            quarantine::allocated(moved as u64);
+            return moved;
         };
         let outer = core::mem::replace(&mut t.frame, frame!());
-        observe::before_move(block as u64);
-        let moved = real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
-        if !moved.is_null() {
-            observe::allocated(t.id, frame!(), moved as u64, size as u64);
-        } else if size != 0 {
-            let kept = libc::malloc_usable_size(block) as u64;
-            observe::allocated(t.id, frame!(), block as u64, kept);
-        }
+        let moved = if quarantine::on() {
+            resized(t, block, size)
+        } else {
+            resized_by_library(t, block, size)
+        };
         t.frame = outer;
         moved
+    }
+}
+
+/// The C library changes a block's size.
+unsafe fn resized_by_library(t: &mut Thread, block: *mut c_void, size: usize) -> *mut c_void {
+    // SAFETY: the caller's block.
+    unsafe {
+        observe::before_move(t.id, t.frame, block as u64);
+        quarantine::gone(block as u64);
+        let moved = real!(realloc: fn(*mut c_void, usize) -> *mut c_void)(block, size);
+        if !moved.is_null() {
+            quarantine::allocated(moved as u64);
+            observe::allocated(t.id, t.frame, moved as u64, size as u64);
+        } else if size != 0 {
+            quarantine::allocated(block as u64);
+            let kept = libc::malloc_usable_size(block) as u64;
+            observe::allocated(t.id, t.frame, block as u64, kept);
+        }
+        moved
+    }
+}
+
+/// A block's size is changed while freed blocks are kept.
+unsafe fn resized(t: &mut Thread, block: *mut c_void, size: usize) -> *mut c_void {
+    let free = quarantine::is_free(block as u64);
+    if free {
+        quarantine::freed_again(FreedUseKind::Resize, t.id, t.frame, block as u64);
+    }
+    let old = if free {
+        0
+    } else {
+        crate::heap::usable(block as u64) as usize
+    };
+    // SAFETY: the caller's block, which holds `old` bytes if it is not free; the fresh one holds `size`.
+    unsafe {
+        if !free && (size as u64 > quarantine::LARGEST && old as u64 > quarantine::LARGEST || (1..=old).contains(&size))
+        {
+            return resized_by_library(t, block, size);
+        }
+        if size == 0 {
+            if !free {
+                release(observe::before_free(t.id, t.frame, block as u64), block);
+            }
+            return core::ptr::null_mut();
+        }
+        let fresh = real!(malloc: fn(usize) -> *mut c_void)(size);
+        if fresh.is_null() {
+            return fresh;
+        }
+        core::ptr::copy_nonoverlapping(block.cast::<u8>(), fresh.cast::<u8>(), old);
+        if !free {
+            release(observe::before_move(t.id, t.frame, block as u64), block);
+        }
+        quarantine::allocated(fresh as u64);
+        observe::allocated(t.id, t.frame, fresh as u64, size as u64);
+        fresh
     }
 }
 
@@ -197,4 +283,11 @@ pub unsafe extern "C" fn memalign(alignment: usize, size: usize) -> *mut c_void 
 pub unsafe extern "C" fn valloc(size: usize) -> *mut c_void {
     // SAFETY: the real function.
     told!(unsafe { real!(valloc: fn(usize) -> *mut c_void)(size) }, size)
+}
+
+/// Allocates whole pages.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pvalloc(size: usize) -> *mut c_void {
+    // SAFETY: the real function.
+    told!(unsafe { real!(pvalloc: fn(usize) -> *mut c_void)(size) }, size)
 }

@@ -50,6 +50,7 @@ mod system_calls;
 pub mod unmodelled;
 
 pub use exits::leave;
+pub use heap::stands_before as allocations;
 pub use mutex_entry::forward;
 
 use crate::held::Held;
