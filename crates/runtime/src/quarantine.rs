@@ -240,10 +240,8 @@ pub fn keep(start: u64, len: u64, mut give_back: impl FnMut(u64)) -> bool {
     // The C library's own lists begin in the first 16 bytes.
     let over = if quarantine.poison { len.min(POISONED) } else { 16 };
     let word = POISON + quarantine.next % NUMBERS * SPAN + MIDDLE;
-    for n in 0..over / 8 {
-        // SAFETY: within the block, which is the program's no more and not yet the C library's.
-        unsafe { (start as *mut u64).add(n as usize).write_volatile(word) };
-    }
+    // SAFETY: within the block, which is the program's no more and not yet the C library's; blocks are aligned to 16.
+    unsafe { core::slice::from_raw_parts_mut(start as *mut u64, over as usize / 8) }.fill(word);
     quarantine.next += 1;
     true
 }
