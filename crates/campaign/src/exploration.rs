@@ -29,7 +29,7 @@ const RUNS: u32 = 40;
 /// Most runs.
 const MOST: u32 = 320;
 /// Scheduling points of all those further runs together.
-const POINTS: u64 = 60_000;
+const POINTS: u64 = 200_000;
 /// The budget for which these bounds are made.
 const USUAL_BUDGET: Duration = Duration::from_secs(60);
 /// Runs between two looks at what they showed: the same whatever runs at the same time.

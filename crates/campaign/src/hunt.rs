@@ -126,7 +126,12 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
     stage.leave_network(&baseline.run.records);
+    // Those that tell how often the program fails by itself are no part of the hunt.
+    let started = Instant::now();
+    stage.set_deadline(None);
     let failures = plain_failures(&stage, &baseline, options.plain)?;
+    let begun = begun + started.elapsed();
+    stage.set_deadline(budget.map(|b| begun + b));
     notices.extend(ordinary::notices(&baseline));
     if !build.debug {
         notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());

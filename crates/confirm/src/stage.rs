@@ -254,6 +254,11 @@ impl Stage {
         self.limit_ms.store(limit.as_millis() as u64, Ordering::Relaxed);
     }
 
+    /// Changes when no further run is wanted.
+    pub fn set_deadline(&mut self, deadline: Option<Instant>) {
+        self.options.deadline = deadline;
+    }
+
     /// The wall-clock limit of a run.
     pub fn limit(&self) -> Duration {
         Duration::from_millis(self.limit_ms.load(Ordering::Relaxed))
