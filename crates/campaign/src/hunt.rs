@@ -408,7 +408,7 @@ impl Work<'_> {
     /// Undirected schedules, where no race is real: what is left then is what only an order of events shows. With a
     /// budget, for at most a third of what is left of it.
     fn explore(&mut self, cases: &[Case]) -> Explored {
-        if self.options.extent != Extent::Hunt || cases.iter().any(|c| c.harm.is_some()) {
+        if self.options.extent != Extent::Hunt || self.is_harmed(cases) {
             return Explored::default();
         }
         self.progress.phase("exploring", self.stage.runs());
@@ -431,6 +431,14 @@ impl Work<'_> {
                 Explored::default()
             }
         }
+    }
+
+    /// Whether some pair harms, as this hunt showed or an earlier one.
+    fn is_harmed(&self, cases: &[Case]) -> bool {
+        let known = self.store.findings(self.input.program, self.input.hash());
+        let harms =
+            |f: &deadheat_report::Finding| f.verdict == deadheat_report::Verdict::Harmful && !f.accesses.is_empty();
+        cases.iter().any(|c| c.harm.is_some()) || known.unwrap_or_default().iter().any(harms)
     }
 
     /// The bad end of all ordinary runs, if a run under another schedule ended well: then it is a schedule's doing.
