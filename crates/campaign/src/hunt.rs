@@ -226,7 +226,7 @@ impl Work<'_> {
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
         let misuses = self.judge_misuses();
-        bad.extend(self.fails_unless(explored));
+        bad.extend(self.fails_unless(explored, &cases));
         self.confirming = started.elapsed();
         self.progress.finish();
         let judged = results::Judged {
@@ -442,11 +442,18 @@ impl Work<'_> {
     }
 
     /// The bad end of all ordinary runs, if a run under another schedule ended well: then it is a schedule's doing.
-    fn fails_unless(&mut self, explored: Explored) -> Option<BadRun> {
+    fn fails_unless(&mut self, explored: Explored, cases: &[Case]) -> Option<BadRun> {
         let outcome = self.baseline.always_fails()?.clone();
+        if self.is_harmed(cases) {
+            return None;
+        }
         let harm = outcome.as_harm()?;
         let told = format!("{}: {}", deadheat_report::words::harm(harm.kind), harm.detail);
         let Some(good) = explored.good else {
+            // A status is told by the notices on ordinary runs.
+            if matches!(outcome, deadheat_confirm::Outcome::Exit(_)) {
+                return None;
+            }
             let others = match explored.runs {
                 0 => String::new(),
                 runs => format!(", and none of {runs} under other schedules ended well"),
@@ -489,7 +496,8 @@ impl Work<'_> {
         });
         let token = self.token(&self.execution(averted.as_ref().unwrap_or(&good)));
         self.notices.push(format!(
-            "every ordinary run ends badly ({told}), but not a run under another schedule; that one is: deadheat replay {token} -- PROGRAM ARGS"
+            "every ordinary run ends badly ({told}), but not a run under another schedule; that one is: deadheat replay {token} -- {}",
+            self.input.command()
         ));
         Some(bad)
     }

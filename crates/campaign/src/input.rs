@@ -34,6 +34,22 @@ pub struct Input {
     pub chosen: Chosen,
 }
 
+impl Input {
+    /// The program and its arguments, as a shell takes them.
+    pub fn command(&self) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);
+        let word = |bytes: &Vec<u8>| {
+            let text = String::from_utf8_lossy(bytes);
+            match text.chars().all(plain) && !text.is_empty() {
+                true => text.into_owned(),
+                false => format!("'{}'", text.replace('\'', "'\\''")),
+            }
+        };
+        let words: Vec<String> = [&self.name].into_iter().chain(&self.args).map(word).collect();
+        words.join(" ")
+    }
+}
+
 fn bytes(text: &OsStr) -> Vec<u8> {
     text.as_bytes().to_vec()
 }

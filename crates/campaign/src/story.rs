@@ -86,6 +86,9 @@ pub fn of(names: &mut Names<'_>, shown: &Shown) -> Option<finding::Story> {
     };
     plot.follow(story, shown.run.records.deadlock.as_ref());
     let numbers = |swap: &Swap| Some((plot.number(swap.first)?, plot.number(swap.second)?));
+    if plot.events.is_empty() {
+        return None;
+    }
     let swapped = story.swap.as_ref().and_then(numbers);
     let told = chosen(plot.events.len(), swapped);
     let mut teller = Teller {

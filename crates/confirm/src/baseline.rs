@@ -132,15 +132,26 @@ impl Baseline {
         asleep || !ends && outcome.as_harm().is_some() || self.harm(outcome).is_some()
     }
 
-    /// The bad end that every run under `fifo` came to, if they repeat and it is not a matter of exit statuses, of what
-    /// an oracle or a client says, or of threads that all wait (a deadlock is one whatever other runs do).
+    /// The bad end that every run under `fifo` came to, if they repeat, and the files are the same in case it is an exit
+    /// status. Not what an oracle or a client says, and not threads that all wait (a deadlock is one whatever other runs
+    /// do).
     pub fn always_fails(&self) -> Option<&Outcome> {
         let first = self.fifo.first().filter(|o| o.as_harm().is_some())?;
-        let judged = matches!(
-            first,
-            Outcome::Exit(_) | Outcome::Client(_) | Outcome::Check(_) | Outcome::Deadlock | Outcome::Hang
-        );
-        (!judged && self.repeatable && self.fifo.iter().all(|o| o.alike(first))).then_some(first)
+        let told = match first {
+            Outcome::Client(_) | Outcome::Check(_) | Outcome::Deadlock | Outcome::Hang => false,
+            Outcome::Exit(_) => self.same_files,
+            _ => true,
+        };
+        (told && self.repeatable && self.fifo.iter().all(|o| o.alike(first))).then_some(first)
+    }
+
+    /// What of two runs that differ in one order alone harms: as [`harm`](Self::harm), and the failure of every ordinary
+    /// run beside an order that ends well.
+    pub fn harm_beside(&self, outcome: &Outcome, other: &Outcome) -> Option<Harm> {
+        let always = self
+            .always_fails()
+            .filter(|o| o.alike(outcome) && *other == Outcome::Exit(0));
+        self.harm(outcome).or_else(|| always.and_then(Outcome::as_harm))
     }
 
     /// The exit status that the ordinary runs agree on.
@@ -153,7 +164,7 @@ impl Baseline {
     }
 
     /// What of this outcome harms, by the rules of design section 1: nothing that an ordinary run shows;
-    /// an exit status only if the ordinary runs agree on another and every run starts from the same files; what an
+    /// an exit status only if it is not 0, the ordinary runs agree on another and every run starts from the same files; what an
     /// oracle has against a run only if they do. An oracle, or a client, may mind what differs from run to run (a time
     /// that the program prints): what it has against the run without deadheat it has against any.
     pub fn harm(&self, outcome: &Outcome) -> Option<Harm> {
@@ -167,7 +178,7 @@ impl Baseline {
             (Some(h), None, _) if h.kind == HarmKind::ExitStatus => None,
             (_, Some(_), Outcome::Exit(_) | Outcome::Client(_)) if !self.same_files => None,
             (_, _, Outcome::Check(_)) if !self.same_files => None,
-            (_, Some(usual), Outcome::Exit(n)) if *n != usual => Some(Harm {
+            (Some(_), Some(usual), Outcome::Exit(n)) if *n != usual => Some(Harm {
                 kind: HarmKind::ExitStatus,
                 detail: format!("exit status {n} instead of {usual}"),
             }),
@@ -250,7 +261,11 @@ mod tests {
         assert!(calm.harm(&Outcome::Exit(0)).is_none());
         let failing = baseline([Outcome::Exit(2), Outcome::Exit(2), Outcome::Exit(2)], Outcome::Exit(2));
         assert!(failing.harm(&Outcome::Exit(2)).is_none());
-        assert!(failing.harm(&Outcome::Exit(0)).is_some());
+        assert!(failing.harm(&Outcome::Exit(0)).is_none());
+        assert!(failing.harm(&Outcome::Exit(3)).is_some());
+        assert!(failing.harm_beside(&Outcome::Exit(2), &Outcome::Exit(0)).is_some());
+        assert!(failing.harm_beside(&Outcome::Exit(2), &Outcome::Exit(2)).is_none());
+        assert!(failing.harm_beside(&Outcome::Exit(0), &Outcome::Exit(2)).is_none());
         let mut wavering = baseline([Outcome::Exit(0), Outcome::Exit(0), Outcome::Exit(0)], Outcome::Exit(1));
         wavering.repeatable = false;
         assert!(wavering.harm(&Outcome::Exit(3)).is_none());

@@ -110,7 +110,11 @@ impl Judge<'_> {
             if !turned || outcomes.iter().any(Outcome::inconclusive) {
                 continue;
             }
-            let harms = [self.baseline.harm(&outcomes[0]), self.baseline.harm(&outcomes[1])];
+            let [first, second] = &outcomes;
+            let harms = [
+                self.baseline.harm_beside(first, second),
+                self.baseline.harm_beside(second, first),
+            ];
             let (bad, harm) = match harms {
                 [Some(harm), None] => (0, harm),
                 [None, Some(harm)] => (1, harm),

@@ -2,6 +2,7 @@
 
 use super::{arguments, failed, hunting, misused};
 use deadheat_campaign::confirm::Program;
+use deadheat_campaign::input::Input;
 use deadheat_campaign::report::exit;
 use deadheat_campaign::report::table::{Row, Table, VERSION};
 use deadheat_campaign::{Extent, Hunt, inputs};
@@ -85,7 +86,5 @@ fn refused(program: String, why: String) -> Row {
 
 /// The program's name and arguments.
 fn words(program: &Program) -> String {
-    let lossy = |word: &std::ffi::OsString| word.to_string_lossy().into_owned();
-    let words: Vec<String> = [&program.name].into_iter().chain(&program.args).map(lossy).collect();
-    words.join(" ")
+    Input::of(program, None).map_or_else(|_| program.name.to_string_lossy().into_owned(), |input| input.command())
 }
