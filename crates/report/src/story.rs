@@ -39,7 +39,7 @@ fn write(out: &mut String, story: &Story) -> std::fmt::Result {
         let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
         let times = match events.len() {
             1 => String::new(),
-            times => format!(", {times} times (to {last})"),
+            times => format!(", {times} times (to event {last})"),
         };
         writeln!(out, "{}{times}", line(event, lane.min(LANES - 1)))?;
     }
@@ -98,7 +98,7 @@ mod tests {
         };
         let told = "  how it comes about, with 1 preemption:\n         (2 events left out)\n     3  T1 takes mutex `a`\n\
                     \u{20}    4      T2 takes mutex `b`\n         (4 events left out)\n     9  T1 waits for mutex `b`\n\
-                    \u{20}   10      T2 updates `x`, 3 times (to 12)\n\
+                    \u{20}   10      T2 updates `x`, 3 times (to event 12)\n\
                     \u{20} with 9 before 4: the program exits with status 0\n";
         assert_eq!(text(&story), told);
     }
