@@ -444,10 +444,17 @@ impl Work<'_> {
     /// The bad end of all ordinary runs, if a run under another schedule ended well: then it is a schedule's doing.
     fn fails_unless(&mut self, explored: Explored, cases: &[Case]) -> Option<BadRun> {
         let outcome = self.baseline.always_fails()?.clone();
-        if self.is_harmed(cases) {
+        let harm = outcome.as_harm()?;
+        let laid = |c: &Case| {
+            let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
+            shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).same_cause(&outcome))
+        };
+        let known = self.store.findings(self.input.program, self.input.hash());
+        let told = |f: &deadheat_report::Finding| !f.accesses.is_empty() && f.harm.as_ref() == Some(&harm);
+        // Another harm of some pair does not tell of this one.
+        if cases.iter().any(laid) || known.unwrap_or_default().iter().any(told) {
             return None;
         }
-        let harm = outcome.as_harm()?;
         let told = format!("{}: {}", deadheat_report::words::harm(harm.kind), harm.detail);
         let Some(good) = explored.good else {
             // A status is told by the notices on ordinary runs.

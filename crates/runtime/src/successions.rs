@@ -16,8 +16,6 @@ use hashbrown::{HashMap, HashSet};
 
 /// Most pairs of a run.
 const MOST: usize = 1 << 16;
-/// Bits of a caller's address that are the same wherever its module lies.
-const PAGE: u64 = 0xfff;
 /// Stands for the object at which threads and the process end.
 const ENDS: u64 = 0;
 
@@ -81,7 +79,7 @@ pub fn ends(t: &Thread) {
 
 fn note(t: &Thread, object: u64, what: u64) {
     let mix = |hash: u64, word: u64| (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-    let event = mix(mix(what, t.id.0.into()), t.frame.pc & PAGE);
+    let event = mix(mix(what, t.id.0.into()), t.place());
     let all = SUCCESSIONS.get();
     let before = all.last.insert(object, event).unwrap_or(0);
     let pair = mix(mix(0, before), event);

@@ -108,6 +108,14 @@ pub struct Thread {
     pub locks: Vec<(ObjectKind, u64, LockMode, Spot)>,
 }
 
+impl Thread {
+    /// Where it called the runtime, as a number that differs between places of a page and is the same wherever the
+    /// module lies.
+    pub fn place(&self) -> u64 {
+        self.frame.pc & 0xfff
+    }
+}
+
 /// All threads.
 pub struct Threads {
     all: Vec<*mut Thread>,

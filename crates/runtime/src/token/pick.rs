@@ -17,9 +17,6 @@ const PEER_WAIT: u64 = 2_000_000;
 /// for minutes.
 const FAR: u64 = 60_000_000_000;
 
-/// Bits of a caller's address that are the same wherever its module lies.
-const PLACE: u64 = 0xfff;
-
 impl Scheduler {
     /// Whether the policy lets the running thread go on without a look at the others.
     #[inline]
@@ -98,7 +95,7 @@ impl Scheduler {
                     t.next = lock_order::refreshed(t, part);
                 }
                 self.enabled.push(Enabled {
-                    place: t.frame.pc & PLACE,
+                    place: t.place(),
                     thread: t.id,
                     next: t.next,
                     stamp: t.stamp,
@@ -109,7 +106,7 @@ impl Scheduler {
                 && (self.polled || !t.waits_outside())
             {
                 self.enabled.push(Enabled {
-                    place: t.frame.pc & PLACE,
+                    place: t.place(),
                     thread: t.id,
                     next: t.next,
                     stamp: t.deadline,
@@ -193,7 +190,7 @@ impl Scheduler {
             if matches!(t.wait, Wait::Spin(..)) {
                 t.outcome = Outcome::Ready;
                 self.enabled.push(Enabled {
-                    place: t.frame.pc & PLACE,
+                    place: t.place(),
                     thread: t.id,
                     next: t.next,
                     stamp: t.stamp,
