@@ -1,6 +1,7 @@
-//! The story of a finding: its run's events, numbered, each thread in a lane of its own.
+//! The story of a finding: its run's events, numbered, each thread in a lane of its own. The lanes of a page are
+//! [`crate::html`]'s.
 
-use crate::finding::{Event, Story};
+use crate::finding::{Event, Story, Swap};
 use crate::words;
 use std::fmt::Write;
 
@@ -9,22 +10,25 @@ const LANE: usize = 4;
 /// Lanes side by side; more threads share the last.
 const LANES: usize = 8;
 
-/// The story as lines of text.
-pub fn text(story: &Story) -> String {
-    let mut out = String::new();
-    let _ = write(&mut out, story);
-    out
-}
-
-fn write(out: &mut String, story: &Story) -> std::fmt::Result {
+/// The threads of a story, each with a lane, by number.
+pub fn threads(story: &Story) -> Vec<u32> {
     let mut threads: Vec<u32> = story.events.iter().map(|e| e.thread).collect();
     threads.sort_unstable();
     threads.dedup();
-    let preemptions = match story.preemptions {
-        0 => "without a preemption".into(),
-        n => format!("with {}", words::count(n.into(), "preemption")),
-    };
-    writeln!(out, "  how it comes about, {preemptions}:")?;
+    threads
+}
+
+/// A line of a story.
+pub enum Row<'a> {
+    /// So many events are not told.
+    LeftOut(u32),
+    /// A thread does something, over and over up to the event with the second number.
+    Event(&'a Event, u32),
+}
+
+/// The lines of a story, in order.
+pub fn rows(story: &Story) -> Vec<Row<'_>> {
+    let mut rows = Vec::new();
     let mut last = 0;
     // A loop does the same over and over.
     let again =
@@ -33,43 +37,79 @@ fn write(out: &mut String, story: &Story) -> std::fmt::Result {
         let event = &events[0];
         let gap = event.number.saturating_sub(last + 1);
         if gap > 0 {
-            writeln!(out, "         ({} left out)", words::count(gap.into(), "event"))?;
+            rows.push(Row::LeftOut(gap));
         }
         last = event.number + events.len() as u32 - 1;
-        let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
-        let times = match events.len() {
-            1 => String::new(),
-            times => format!(", {times} times (to event {last})"),
-        };
-        writeln!(out, "{}{times}", line(event, lane.min(LANES - 1)))?;
+        rows.push(Row::Event(event, last));
     }
-    if let Some(swap) = &story.swap {
-        let (first, second) = (swap.first, swap.second);
-        writeln!(out, "  with {second} before {first}: {}", swap.outcome)?;
-    }
-    Ok(())
+    rows
 }
 
-fn line(event: &Event, lane: usize) -> String {
-    let who = match event.thread {
+/// What stands over a story.
+pub fn heading(story: &Story) -> String {
+    match story.preemptions {
+        0 => "how it comes about, without a preemption:".into(),
+        n => format!("how it comes about, with {}:", words::count(n.into(), "preemption")),
+    }
+}
+
+/// The other order of the two events that decide, and what comes of it.
+pub fn swapped(swap: &Swap) -> String {
+    format!("with {} before {}: {}", swap.second, swap.first, swap.outcome)
+}
+
+/// Events that are not told.
+pub fn left_out(count: u32) -> String {
+    format!("({} left out)", words::count(count.into(), "event"))
+}
+
+/// What a thread does, and how often if not once.
+pub fn does(event: &Event, last: u32) -> String {
+    match last - event.number + 1 {
+        1 => event.does.clone(),
+        times => format!("{}, {times} times (to event {last})", event.does),
+    }
+}
+
+/// Where it does that: `(function at file:line)`, if it is known.
+pub fn place(event: &Event) -> Option<String> {
+    let at = event.at.as_ref().filter(|f| f.line > 0)?;
+    Some(format!("({} at {})", words::short(&at.function), at.place()))
+}
+
+/// A thread in its lane.
+pub fn who(thread: u32) -> String {
+    match thread {
         0 => "main".into(),
         n => format!("T{n}"),
-    };
-    let at = event.at.as_ref().filter(|f| f.line > 0);
-    let at = at.map(|f| format!("  ({} at {})", words::short(&f.function), f.place()));
-    let indent = " ".repeat(lane * LANE);
-    format!(
-        "  {:>4}  {indent}{who} {}{}",
-        event.number,
-        event.does,
-        at.unwrap_or_default()
-    )
+    }
+}
+
+/// The story as lines of text.
+pub fn text(story: &Story) -> String {
+    let mut out = format!("  {}\n", heading(story));
+    let threads = threads(story);
+    for row in rows(story) {
+        let _ = match row {
+            Row::LeftOut(count) => writeln!(out, "         {}", left_out(count)),
+            Row::Event(event, last) => {
+                let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
+                let indent = " ".repeat(lane.min(LANES - 1) * LANE);
+                let at = place(event).map(|at| format!("  {at}")).unwrap_or_default();
+                let (who, does) = (who(event.thread), does(event, last));
+                writeln!(out, "  {:>4}  {indent}{who} {does}{at}", event.number)
+            }
+        };
+    }
+    if let Some(swap) = &story.swap {
+        let _ = writeln!(out, "  {}", swapped(swap));
+    }
+    out
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::finding::Swap;
 
     #[test]
     fn each_thread_has_its_lane() {

@@ -9,7 +9,7 @@ use crate::format::Options;
 use crate::freed_block;
 use crate::interval::Interval;
 use crate::source::Sources;
-use crate::words;
+use crate::{story, words};
 use anstyle::{AnsiColor, Style};
 use deadheat_model::Verdict;
 use std::collections::BTreeSet;
@@ -46,25 +46,37 @@ fn paint(style: Style, text: impl std::fmt::Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// The findings that the options ask for.
+pub fn shown<'a>(report: &'a Report, options: &Options) -> Vec<&'a Finding> {
+    let all = report.findings.iter();
+    all.filter(|f| f.verdict > Verdict::Suspected || options.suspected)
+        .collect()
+}
+
 /// The whole report.
 pub fn text(report: &Report, options: &Options) -> String {
     let mut out = String::new();
     let mut sources = Sources::default();
-    let shown: Vec<&Finding> = report
-        .findings
-        .iter()
-        .filter(|f| f.verdict > Verdict::Suspected || options.suspected)
-        .collect();
+    let shown = shown(report, options);
     for group in cause::grouped(&shown) {
-        let _ = detail(&mut out, group[0], options, &mut sources);
-        let _ = siblings(&mut out, &group);
+        out += &finding(group[0], &mut sources);
+        if let Some(story) = &group[0].story {
+            out += &story::text(story);
+        }
+        out += &again(&group, options);
         out.push('\n');
     }
-    let _ = summary(&mut out, report, &shown, options);
+    out + &summary(report, &shown, options)
+}
+
+/// What was found in all, and what limits it.
+pub fn summary(report: &Report, shown: &[&Finding], options: &Options) -> String {
+    let mut out = String::new();
+    let _ = write_summary(&mut out, report, shown, options);
     out
 }
 
-fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Options) -> std::fmt::Result {
+fn write_summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Options) -> std::fmt::Result {
     if shown.len() > 1 {
         for f in shown {
             let head = format!("{:>4}  {:<9}", f.id, words::verdict(f.verdict));
@@ -131,7 +143,14 @@ fn summary(out: &mut String, report: &Report, shown: &[&Finding], options: &Opti
     Ok(())
 }
 
-fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Sources) -> std::fmt::Result {
+/// What a finding is: statements, threads, memory, orders, harm.
+pub fn finding(f: &Finding, sources: &mut Sources) -> String {
+    let mut out = String::new();
+    let _ = write_finding(&mut out, f, sources);
+    out
+}
+
+fn write_finding(out: &mut String, f: &Finding, sources: &mut Sources) -> std::fmt::Result {
     let head = format!("{} {} {}", f.id, words::verdict(f.verdict), words::kind(f.kind));
     write!(out, "{}", paint(colour(f.verdict), head))?;
     if let Some(object) = &f.object {
@@ -199,9 +218,17 @@ fn detail(out: &mut String, f: &Finding, options: &Options, sources: &mut Source
         writeln!(out, "  {} ended the program here", place.thread.label())?;
         stack(out, &place.stack, "    ")?;
     }
-    if let Some(story) = &f.story {
-        out.push_str(&crate::story::text(story));
-    }
+    Ok(())
+}
+
+/// How sure it is and how it is seen again; and what else is likely to have its cause.
+pub fn again(group: &[&Finding], options: &Options) -> String {
+    let mut out = String::new();
+    let _ = write_again(&mut out, group[0], options).and_then(|()| siblings(&mut out, group));
+    out
+}
+
+fn write_again(out: &mut String, f: &Finding, options: &Options) -> std::fmt::Result {
     if let Some(input) = &f.input {
         let what = input.differences.join(", ");
         writeln!(out, "  with input {}: {what}", input.id)?;
