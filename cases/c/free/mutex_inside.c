@@ -12,8 +12,8 @@ struct account {
 static void *deposit(void *arg) {
     struct account *a = account; // RACE!(pointer)
     if (a) {
-        pthread_mutex_lock(&a->lock);
-        a->balance += 5; // MAY(hunt:a) the lock orders them: whoever comes late does not get it
+        pthread_mutex_lock(&a->lock); // CAN(hunt:held) just after the closer gave it back
+        a->balance += 5; // CAN(hunt:a) likewise
         pthread_mutex_unlock(&a->lock);
     }
     return arg;
@@ -25,7 +25,7 @@ static void *closer(void *arg) {
     pthread_mutex_lock(&a->lock);
     a->balance = 0;
     pthread_mutex_unlock(&a->lock);
-    free(a); // MAY(hunt:a) see above
+    free(a); // CAN(hunt:held) CAN(hunt:a) likewise
     return arg;
 }
 

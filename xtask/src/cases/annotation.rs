@@ -113,6 +113,8 @@ pub enum Ask {
     Suspected(Stage),
     /// `MAY`: suspected by this stage or not, and never shown.
     Tolerated(Stage),
+    /// `CAN`: real, and shown by this stage under some seeds.
+    Possible(Stage),
     /// `MISS`: real, but this stage does not show it; that it does is an error of the mark.
     Missed(Stage),
 }
@@ -218,6 +220,7 @@ impl Case {
                     let ask = match word {
                         "WARN" => Ask::Suspected(stage),
                         "MAY" => Ask::Tolerated(stage),
+                        "CAN" => Ask::Possible(stage),
                         _ => Ask::Missed(stage),
                     };
                     (ask, label)
@@ -291,7 +294,7 @@ fn expect(word: &str) -> Result<Expect, String> {
 
 /// The mark at the start of `text`: its word, what is in its brackets, and what follows.
 fn mark(text: &str) -> Result<Option<(&str, &str, &str)>, String> {
-    for word in ["RACE!", "WARN", "MAY", "MISS"] {
+    for word in ["RACE!", "WARN", "MAY", "CAN", "MISS"] {
         let Some(behind) = text.strip_prefix(word) else {
             continue;
         };

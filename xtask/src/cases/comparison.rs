@@ -98,11 +98,17 @@ fn surplus(case: &Case, stage: Stage, reported: &Reported) -> Option<Difference>
         // The bad end that a marked pair leads to may also be reported by itself: the same failure can come
         // about in runs in which no single pair is to blame.
         let tolerated = |label: &Label| match label.ask {
-            Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) => of == stage && label.waits(reported),
+            Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) | Ask::Possible(of) => {
+                of == stage && label.waits(reported)
+            }
             // A suspicion of what is wanted real: that it is not shown is told as missing.
             Ask::Real => label.waits(reported),
         };
         if !reported.real && case.labels.values().any(tolerated) {
+            return None;
+        }
+        let possible = |label: &Label| label.ask == Ask::Possible(stage) && label.waits(reported);
+        if case.labels.values().any(possible) {
             return None;
         }
         let kind_is_wanted = case.expect.contains(&Expect::Kind(reported.kind.clone()));
@@ -120,6 +126,7 @@ fn surplus(case: &Case, stage: Stage, reported: &Reported) -> Option<Difference>
             // A suspicion on a racing pair is no surplus: that it is not shown is told as missing.
             Ask::Real => true,
             Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) => of == stage && !reported.real,
+            Ask::Possible(of) => of == stage,
         });
     match allowed {
         false => Some(Difference::Surplus(text)),

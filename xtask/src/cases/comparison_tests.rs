@@ -34,6 +34,15 @@ fn all_as_wanted() {
 }
 
 #[test]
+fn what_some_schedules_show_is_neither_wanted_nor_surplus() {
+    let case = case("//@ expect: none\nx; // CAN(hunt:a) late\ny; // CAN(hunt:a) late\n");
+    assert!(texts(&case, &[]).is_empty());
+    assert!(texts(&case, &[pair(false, 2, 3)]).is_empty());
+    assert!(texts(&case, &[pair(true, 2, 3)]).is_empty());
+    assert_eq!(texts(&case, &[pair(true, 2, 2)]).len(), 1);
+}
+
+#[test]
 fn missing_and_surplus_are_told() {
     assert_eq!(
         texts(
