@@ -83,24 +83,18 @@ impl Region {
 // SAFETY: blocks are disjoint, aligned to their power-of-two size, and come from zeroed mappings.
 unsafe impl GlobalAlloc for Region {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let class = Region::class(layout);
-        if class >= CLASSES {
-            return core::ptr::null_mut();
+        self.take(layout).0 as *mut u8
+    }
+
+    /// A block that was never used has no pages yet: writing zeroes to it would give it all of them.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        let (block, fresh) = self.take(layout);
+        let block = block as *mut u8;
+        if !fresh && !block.is_null() {
+            // SAFETY: a block of at least this size.
+            unsafe { core::ptr::write_bytes(block, 0, layout.size()) };
         }
-        self.lock();
-        // SAFETY: the lock is held; free blocks hold the next free block's address in their first word.
-        let block = unsafe {
-            let head = &mut (*self.free.get())[class];
-            if *head != 0 {
-                let block = *head;
-                *head = *(block as *const usize);
-                block
-            } else {
-                self.bump(class)
-            }
-        };
-        self.locked.store(false, Release);
-        block as *mut u8
+        block
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
@@ -121,6 +115,28 @@ unsafe impl GlobalAlloc for Region {
 }
 
 impl Region {
+    /// A block, 0 if there is none; and whether it was never used.
+    fn take(&self, layout: Layout) -> (usize, bool) {
+        let class = Region::class(layout);
+        if class >= CLASSES {
+            return (0, false);
+        }
+        self.lock();
+        // SAFETY: the lock is held; free blocks hold the next free block's address in their first word.
+        let taken = unsafe {
+            let head = &mut (*self.free.get())[class];
+            if *head != 0 {
+                let block = *head;
+                *head = *(block as *const usize);
+                (block, false)
+            } else {
+                (self.bump(class), true)
+            }
+        };
+        self.locked.store(false, Release);
+        taken
+    }
+
     fn bump(&self, class: usize) -> usize {
         if self.next.load(Relaxed) == 0 {
             self.open();

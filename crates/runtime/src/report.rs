@@ -12,7 +12,9 @@ use deadheat_wire::record::Record;
 /// Offset of the lock word in the header.
 const LOCK_AT: usize = 40;
 
-/// Room is made in steps of this many bytes.
+/// Room is made in steps of so many bytes at first, since most runs need little, and of as many as there are then.
+const FIRST_STEP: usize = 16 << 10;
+/// But of no more than this.
 const STEP: usize = 256 << 10;
 
 static FILE: AtomicUsize = AtomicUsize::new(0);
@@ -116,8 +118,9 @@ fn room(end: usize) -> bool {
     if end <= have {
         return true;
     }
-    let to = end.next_multiple_of(STEP).min(SIZE.load(Relaxed));
-    // SAFETY: a part of our mapping; whole pages, since the step is a multiple of theirs.
+    let step = have.next_power_of_two().clamp(FIRST_STEP, STEP);
+    let to = end.next_multiple_of(step).min(SIZE.load(Relaxed));
+    // SAFETY: a part of our mapping; whole pages, since each step is a multiple of theirs.
     let made = unsafe {
         sys!(
             libc::SYS_madvise,
