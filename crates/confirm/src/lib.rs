@@ -2,6 +2,7 @@
 //!
 //! - [`program`]: what is run, and whether it can be (built with deadheat, executable, there);
 //! - [`stage`]: starts runs, each from the same files, input, environment and limits;
+//! - `server`: forks runs from a program that was started once, where that changes nothing but the time;
 //! - [`client`]: who talks to a program that serves; [`processes`]: all that a run has started;
 //! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
@@ -33,6 +34,7 @@ pub mod program;
 pub mod records;
 pub mod replay;
 mod scratch;
+mod server;
 pub mod stage;
 pub mod together;
 

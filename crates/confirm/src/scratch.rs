@@ -102,6 +102,11 @@ impl Scratch {
         self.root.parent().unwrap_or(&self.root)
     }
 
+    /// The directory itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// A file beside the runs.
     pub fn file(&self, name: &str) -> PathBuf {
         self.root.join(name)
@@ -142,6 +147,11 @@ impl Drop for Scratch {
 }
 
 impl RunDirectory {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
     /// Path of something in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)

@@ -17,13 +17,16 @@ use crate::processes;
 use crate::program::Program;
 use crate::records::Records;
 use crate::scratch::{RunDirectory, Scratch};
+use crate::server::{self, Served, Server, Servers};
 use deadheat_wire::channel::MAGIC;
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
 use deadheat_wire::record::Notice;
+use deadheat_wire::server::MAGIC as SERVER;
 use deadheat_wire::trace as trace_layout;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Child, ExitStatus, Stdio};
@@ -82,6 +85,8 @@ pub struct Stage {
     /// End and standard output of the first run, to which others are compared.
     expected: OnceLock<(End, Output)>,
     stdin: PathBuf,
+    /// Before `scratch`, so that none outlives its directory.
+    servers: Servers,
     scratch: Scratch,
     /// Misuses of synchronisation that the runs showed.
     pub(crate) misuses: Mutex<Sightings>,
@@ -159,6 +164,15 @@ pub struct Run {
     pub objection: Option<String>,
 }
 
+/// The files of a run, and its environment.
+struct Prepared {
+    directory: RunDirectory,
+    record: Option<File>,
+    environment: Vec<(OsString, OsString)>,
+    stdout: File,
+    stderr: File,
+}
+
 /// How a process ended, as its parent saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
@@ -217,6 +231,7 @@ impl Stage {
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
+            servers: Servers::default(),
             scratch,
             misuses: Mutex::default(),
         })
@@ -227,6 +242,24 @@ impl Stage {
     pub fn leave_network(&mut self, ordinary: &Records) {
         if self.options.client.is_none() && !network::is_wanted(&self.program.file, ordinary) {
             self.isolation.leave_network();
+        }
+    }
+
+    /// Has further runs forked from a program that was started once, if by its files and the records of an ordinary run
+    /// that changes nothing but the time. To be called after [`Stage::leave_network`].
+    pub fn serve(&self, ordinary: &Records) {
+        let own_files = match &self.isolation {
+            Isolation::Overlay {
+                directories,
+                namespaces,
+            } => !namespaces.network && !directories.iter().any(|d| self.scratch.root().starts_with(d)),
+            Isolation::Copy => false,
+            Isolation::Shared(_) => true,
+        };
+        let fixed = ordinary.started.as_ref().is_some_and(|s| s.fixed_addresses);
+        let prepared = self.options.client.is_some() || self.options.setup.is_some();
+        if own_files && fixed && !prepared && !network::is_wanted(&self.program.file, ordinary) {
+            self.servers.open();
         }
     }
 
@@ -244,6 +277,7 @@ impl Stage {
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
+            servers: Servers::default(),
             scratch,
             misuses: Mutex::default(),
         })
@@ -267,6 +301,11 @@ impl Stage {
     /// Runs started so far.
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
+    }
+
+    /// Runs that a server forked.
+    pub fn served(&self) -> u64 {
+        self.servers.served()
     }
 
     /// Sightings of misuses that were not kept for want of room.
@@ -399,40 +438,36 @@ impl Stage {
 
     fn start(&self, plan: Option<&Plan>) -> Result<Run, RunError> {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        let directory = self.scratch.run().map_err(RunError::Files)?;
-        let record = self.files(&directory, plan).map_err(RunError::Files)?;
-        let output = |name: &str| {
-            let path = directory.join(name);
-            File::options()
-                .read(true)
-                .write(true)
-                .create_new(true)
-                .open(path)
-                .map_err(RunError::Files)
-        };
-        let (stdout, stderr) = (output("stdout")?, output("stderr")?);
+        if let Some(plan) = plan.filter(|plan| plan.symbolic.is_none())
+            && let Some(server) = self.servers.take(|| self.server())
+            && let Some(run) = self.by_server(server, plan)?
+        {
+            return Ok(run);
+        }
+        let place = self.place(plan)?;
         let begun = Instant::now();
-        let environment = self.environment(&directory, plan.is_some());
-        let mut child = self.spawn(&directory, &environment, plan.is_some(), &stdout, &stderr)?;
-        let work = self.directory(&directory);
+        let mut child = self.spawn(&place, plan.is_some(), &self.stdin_file()?.into(), true)?;
+        let work = self.directory(&place.directory);
+        let duplicate = |file: &File| file.try_clone().map_err(RunError::Files);
         let mut peer = match &self.options.client {
             Some(client) => {
+                let said = Self::output(&place.directory, "client")?;
                 let place = Place {
                     supervisor: child.id(),
-                    environment: &environment,
+                    environment: &place.environment,
                     directory: &work,
-                    outputs: [
-                        stdout.try_clone().map_err(RunError::Files)?,
-                        stderr.try_clone().map_err(RunError::Files)?,
-                    ],
-                    said: output("client")?,
-                    record: record.as_ref(),
+                    outputs: [duplicate(&place.stdout)?, duplicate(&place.stderr)?],
+                    said,
+                    record: place.record.as_ref(),
                 };
                 Some(Peer::new(client, place).map_err(RunError::Client)?)
             }
             None => None,
         };
-        let (mut stdout, mut stderr) = (Growing::new(stdout), Growing::new(stderr));
+        let (mut stdout, mut stderr) = (
+            Growing::new(duplicate(&place.stdout)?),
+            Growing::new(duplicate(&place.stderr)?),
+        );
         // Whom a client talks to may well sleep until it does.
         let sleep = (plan.is_none() && peer.is_none()).then(Sleep::default);
         let watched = self.watch(&mut child, begun, &mut peer, sleep, || {
@@ -443,14 +478,110 @@ impl Stage {
         let asked = peer.as_ref().is_some_and(Peer::asked);
         let client = peer.map(Peer::finish);
         let (status, stopped) = watched.map_err(RunError::Client)?;
-        let mut end = match (stopped, status.code(), status.signal()) {
-            (Some(reason), ..) => End::Stopped(reason),
-            (_, Some(code), _) => End::Exit(code),
+        let end = match (stopped, status.signal()) {
             // It died of the signal that asks it to end, as programs without a handler do.
-            (_, _, Some(libc::SIGTERM)) if asked => End::Exit(0),
-            (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
-            (_, _, signal) => End::Signal(signal.unwrap_or(0)),
+            (None, Some(libc::SIGTERM)) if asked => End::Exit(0),
+            _ => end(status, stopped),
         };
+        let mut run = self.conclude(place, plan, end, elapsed, [stdout, stderr])?;
+        run.client = client;
+        Ok(run)
+    }
+
+    /// Has a server make a run; none if that did not work and the run is to be started by itself.
+    fn by_server(&self, mut server: Server, plan: &Plan) -> Result<Option<Run>, RunError> {
+        let place = self.place(Some(plan))?;
+        let duplicate = |file: &File| file.try_clone().map_err(RunError::Files);
+        let (mut stdout, mut stderr) = (
+            Growing::new(duplicate(&place.stdout)?),
+            Growing::new(duplicate(&place.stderr)?),
+        );
+        let begun = Instant::now();
+        let stop = || {
+            if self.interrupted() {
+                Some(StopReason::Interrupted)
+            } else if begun.elapsed() > self.limit() || self.past_deadline() {
+                Some(StopReason::TimeLimit)
+            } else {
+                None
+            }
+        };
+        let served = server.run(&place.directory, &self.stdin, stop, || {
+            stdout.trim();
+            stderr.trim();
+        });
+        let elapsed = begun.elapsed();
+        let Served::Ended(status, stopped) = served else {
+            return Ok(None);
+        };
+        self.servers.give_back(server);
+        let run = self.conclude(place, Some(plan), end(status, stopped), elapsed, [stdout, stderr])?;
+        if run.records.started.is_none() && stopped.is_none() {
+            self.servers.close();
+            return Ok(None);
+        }
+        Ok(Some(run))
+    }
+
+    /// Starts the program as a server of runs.
+    fn server(&self) -> io::Result<Server> {
+        let directory = self.scratch.run()?;
+        std::fs::create_dir(directory.join("tmp"))?;
+        std::fs::write(directory.join("plan"), SERVER)?;
+        let environment = self.environment(&directory, true);
+        let output = |name| Self::output(&directory, name).map_err(|e| io::Error::other(e.to_string()));
+        let (stdout, stderr) = (output("stdout")?, output("stderr")?);
+        let note = stdout.try_clone()?;
+        let place = Prepared {
+            directory,
+            record: None,
+            environment,
+            stdout,
+            stderr,
+        };
+        let (ours, theirs) = server::connection()?;
+        let child = self.spawn(&place, true, &theirs, false);
+        drop(theirs);
+        let overlays = match &self.isolation {
+            Isolation::Overlay { directories, .. } => directories.len(),
+            _ => 0,
+        };
+        let child = child.map_err(|e| io::Error::other(e.to_string()))?;
+        Server::new(child, ours, note, place.directory, overlays)
+    }
+
+    fn stdin_file(&self) -> Result<File, RunError> {
+        File::open(&self.stdin).map_err(RunError::Files)
+    }
+
+    fn output(directory: &RunDirectory, name: &str) -> Result<File, RunError> {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        options.open(directory.join(name)).map_err(RunError::Files)
+    }
+
+    /// The files of a run that is about to begin.
+    fn place(&self, plan: Option<&Plan>) -> Result<Prepared, RunError> {
+        let directory = self.scratch.run().map_err(RunError::Files)?;
+        let record = self.files(&directory, plan).map_err(RunError::Files)?;
+        Ok(Prepared {
+            record,
+            environment: self.environment(&directory, plan.is_some()),
+            stdout: Self::output(&directory, "stdout")?,
+            stderr: Self::output(&directory, "stderr")?,
+            directory,
+        })
+    }
+
+    /// What a run that ended has left.
+    fn conclude(
+        &self,
+        place: Prepared,
+        plan: Option<&Plan>,
+        mut end: End,
+        elapsed: Duration,
+        [stdout, stderr]: [Growing; 2],
+    ) -> Result<Run, RunError> {
         if self.scratch.full() {
             // What it could not write may have changed how it ended.
             return Err(RunError::Files(io::Error::other(format!(
@@ -458,15 +589,15 @@ impl Stage {
                 self.scratch.place().display()
             ))));
         }
-        let records = match record {
-            Some(file) => Records::read(&file).map_err(RunError::Files)?,
+        let records = match &place.record {
+            Some(file) => Records::read(file).map_err(RunError::Files)?,
             None => Records::default(),
         };
         let trace = plan
             .and_then(|p| p.symbolic.as_ref())
-            .and_then(|_| trace(&directory).ok());
+            .and_then(|_| trace(&place.directory).ok());
         let stdout = stdout.finish();
-        let objection = match self.objection(end, &stdout, &directory, &environment)? {
+        let objection = match self.objection(end, &stdout, &place.directory, &place.environment)? {
             Ok(objection) => objection,
             Err(reason) => {
                 end = End::Stopped(reason);
@@ -480,7 +611,7 @@ impl Stage {
             stdout,
             stderr: stderr.finish(),
             elapsed,
-            client,
+            client: None,
             objection,
         })
     }
@@ -577,16 +708,10 @@ impl Stage {
         }
     }
 
-    fn spawn(
-        &self,
-        run: &RunDirectory,
-        environment: &[(OsString, OsString)],
-        plan: bool,
-        stdout: &File,
-        stderr: &File,
-    ) -> Result<Child, RunError> {
-        let directory = self.directory(run);
-        let own = run.join("");
+    /// Starts the program with this standard input; `supervised`: with somebody who waits for all that it leaves behind.
+    fn spawn(&self, place: &Prepared, plan: bool, stdin: &OwnedFd, supervised: bool) -> Result<Child, RunError> {
+        let directory = self.directory(&place.directory);
+        let own = place.directory.join("");
         let private = match &self.isolation {
             Isolation::Overlay {
                 directories,
@@ -594,19 +719,22 @@ impl Stage {
             } => Some((*namespaces, directories.as_slice(), own.as_path())),
             _ => None,
         };
-        let stdin = File::open(&self.stdin).map_err(RunError::Files)?;
         let duplicate = |f: &File| f.try_clone().map(Stdio::from).map_err(RunError::Files);
         let launch = Launch {
             file: &self.program.file,
             name: &self.program.name,
             args: &self.program.args,
-            environment,
+            environment: &place.environment,
             directory: &directory,
-            stdio: [stdin.into(), duplicate(stdout)?, duplicate(stderr)?],
+            stdio: [
+                stdin.try_clone().map_err(RunError::Files)?.into(),
+                duplicate(&place.stdout)?,
+                duplicate(&place.stderr)?,
+            ],
             fixed_addresses: plan,
             stack_limit: unusual_stack().filter(|_| plan).map(|_| USUAL_STACK),
             setup: self.options.setup.as_deref(),
-            supervised: true,
+            supervised,
             private,
         };
         launch.spawn().map_err(|e| match &self.options.setup {
@@ -676,6 +804,16 @@ impl Stage {
         };
         let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         trouble.map_or(Ok((status, stopped)), Err)
+    }
+}
+
+/// How a process ended that was stopped for this reason, if for any.
+fn end(status: ExitStatus, stopped: Option<StopReason>) -> End {
+    match (stopped, status.code(), status.signal()) {
+        (Some(reason), ..) => End::Stopped(reason),
+        (_, Some(code), _) => End::Exit(code),
+        (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
+        (_, _, signal) => End::Signal(signal.unwrap_or(0)),
     }
 }
 

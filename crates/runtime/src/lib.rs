@@ -12,7 +12,7 @@
 //!   [`statements`], [`targets`], [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`],
 //!   [`memory`], [`misuse`], [`annotations`]: sites, detection, confirmation, calls that break their contract, excuses;
 //! - [`concolic`]: expressions over the input, in a program's symbolic flavour;
-//! - [`start`]: puts all this to work.
+//! - [`start`]: puts all this to work; [`serve`]: does so again and again, in forks of the program.
 //!
 //! Invariants: exactly one thread holds the token and only it touches scheduler state; no thread
 //! blocks in the kernel by itself; the program's `malloc` and no interposed function are ever called
@@ -56,6 +56,7 @@ mod range;
 mod real;
 mod region;
 mod report;
+mod serve;
 mod shadow;
 mod signals;
 mod site;

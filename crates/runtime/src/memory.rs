@@ -252,6 +252,9 @@ pub fn executable() -> String {
 
 /// The mapping that holds an address, empty if none does.
 pub fn mapping(address: u64) -> Range<u64> {
+    if let Some(found) = asked(address) {
+        return found;
+    }
     let mut found = 0..0;
     read_maps(|line| {
         let Some((low, high)) = bounds(line) else { return true };
@@ -261,6 +264,43 @@ pub fn mapping(address: u64) -> Range<u64> {
         found.is_empty()
     });
     found
+}
+
+/// A question about one mapping, as the kernel takes it (`struct procmap_query`).
+#[repr(C)]
+#[derive(Default)]
+struct Query {
+    size: u64,
+    flags: u64,
+    address: u64,
+    start: u64,
+    end: u64,
+    answer: [u64; 4],
+    device: [u32; 2],
+    name_sizes: [u32; 2],
+    names: [u64; 2],
+}
+
+/// `PROCMAP_QUERY`: `_IOWR('f', 17, struct procmap_query)`.
+const QUERY: usize = 3 << 30 | size_of::<Query>() << 16 | 0x66 << 8 | 17;
+
+/// The mapping that holds an address, of a kernel that answers such questions (6.11): the whole table costs more than a
+/// thread's start.
+fn asked(address: u64) -> Option<Range<u64>> {
+    let mut query = Query {
+        size: size_of::<Query>() as u64,
+        address,
+        ..Query::default()
+    };
+    // SAFETY: a path with its end, a descriptor of ours, and a structure that says its size.
+    let answered = unsafe {
+        let path = c"/proc/self/maps".as_ptr();
+        let file = sys!(libc::SYS_open, path, libc::O_RDONLY | libc::O_CLOEXEC);
+        let answered = file >= 0 && sys!(libc::SYS_ioctl, file, QUERY, &raw mut query) == 0;
+        sys!(libc::SYS_close, file);
+        answered
+    };
+    answered.then_some(query.start..query.end)
 }
 
 /// Whether `test` holds for any mapping of this process.
@@ -315,6 +355,18 @@ fn bounds(line: &[u8]) -> Option<(u64, u64)> {
     let text = core::str::from_utf8(line.get(..line.iter().position(|&b| b == b' ')?)?).ok()?;
     let (low, high) = text.split_once('-')?;
     Some((u64::from_str_radix(low, 16).ok()?, u64::from_str_radix(high, 16).ok()?))
+}
+
+/// Calls `mapping` with the address range of each file's mapping that this process may not write to, nor others through.
+pub fn constant_mappings(mut mapping: impl FnMut(Range<u64>)) {
+    read_maps(|line| {
+        let mut fields = line.split(|b| *b == b' ');
+        let constant = matches!(fields.nth(1), Some(b"r--p" | b"r-xp"));
+        if constant && line.contains(&b'/') {
+            bounds(line).into_iter().for_each(|(low, high)| mapping(low..high));
+        }
+        true
+    });
 }
 
 /// Whether the mapping that holds an address is shared with other processes. Reads the kernel's table.

@@ -41,6 +41,9 @@ unsafe extern "C" fn before_all(_count: c_int, _arguments: *const *const c_char,
         crate::intercept::forward();
         return;
     };
+    if crate::serve::asked(path) {
+        crate::serve::begin(environment);
+    }
     let plan = match read(path).as_deref().map(Plan::decode) {
         Some(Ok(plan)) => plan,
         Some(Err(PlanError::Version(tools))) => refuse(&format!(

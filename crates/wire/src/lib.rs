@@ -4,6 +4,7 @@
 //! - [`plan`]: what the tool tells the runtime of one run;
 //! - [`record`]: what the runtime tells the tool;
 //! - [`sites`]: the reader of those tables in a linked file;
+//! - [`server`]: what the tool and a server of runs say to each other;
 //! - [`lowering`]: what the tool and the worker that lowers bitcode say to each other;
 //! - [`channel`]: the file through which records pass, safe against a process that dies at any point.
 //!
@@ -18,6 +19,7 @@ pub mod lowering;
 pub mod object;
 pub mod plan;
 pub mod record;
+pub mod server;
 pub mod sites;
 pub mod trace;
 
