@@ -37,10 +37,9 @@ pub fn run(arguments: &[String]) -> Outcome {
     module(&dist)?;
     models(&dist)?;
     fs::create_dir_all(dist.join(part::INCLUDE))?;
-    place(
-        &layout::root().join("crates/runtime/include/deadheat.h"),
-        &dist.join(part::HEADER),
-    )?;
+    for header in [part::HEADER, part::GCC_HEADER] {
+        place(&layout::root().join("crates/runtime").join(header), &dist.join(header))?;
+    }
     runtime(&release, &dist)?;
     place(&release.join("deadheat"), &dist.join(part::TOOL))?;
     links(&dist)?;

@@ -58,6 +58,8 @@ pub mod part {
     pub const INCLUDE: &str = "include";
     /// What programs may call.
     pub const HEADER: &str = "include/deadheat.h";
+    /// What gcc reads first under `--frontend=gcc`.
+    pub const GCC_HEADER: &str = "include/deadheat_gcc.h";
     /// The object of each linked module.
     pub const MODULE: &str = "lib/deadheat/deadheat_module.o";
 }

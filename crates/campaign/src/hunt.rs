@@ -203,6 +203,11 @@ impl Work<'_> {
             let told = format!("code without sites ({names}): it is not watched, races in it are not seen");
             self.notices.push(told);
         }
+        if phase.sites.has_calls() {
+            let told = "code that was instrumented for ThreadSanitizer: what its inline assembly orders is not seen, so \
+                        a pair is real only if it was brought about";
+            self.notices.push(told.into());
+        }
         self.progress.candidates(candidates.len());
         let mut order = cause::order(&candidates, &phase.sites);
         self.causes = order.different;

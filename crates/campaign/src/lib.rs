@@ -1,6 +1,6 @@
 //! The hunt: phases in turn within a budget, many runs at once, and a store that remembers.
 //!
-//! - [`site_index`], [`statement`], [`candidate`]: sites to statements, statements to candidate pairs;
+//! - [`site_index`], [`call_sites`], [`statement`], [`candidate`]: sites to statements, statements to candidate pairs;
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`cause`]: in which order candidates are tried, and which together;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
@@ -18,6 +18,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bad_end;
+pub mod call_sites;
 pub mod candidate;
 pub mod cause;
 pub mod confirmation;

@@ -1,5 +1,6 @@
 //! The sites of a run's modules: from a site to its statement, from a statement to all its copies.
 
+use crate::call_sites;
 use crate::measuring::Function;
 use crate::statement::Statement;
 use deadheat_model::SiteId;
@@ -20,12 +21,15 @@ struct File {
     variables: Vec<(u64, u64)>,
     /// Objects and archives without sites that were linked into it, by the link's record.
     foreign: Vec<String>,
+    /// Sites that are calls, by index, ascending; such a module has no tables.
+    calls: Vec<(u32, Site)>,
 }
 
 /// Index over the sites of the modules of a run, in the order of [`SiteId::module`].
 #[derive(Debug, Default)]
 pub struct SiteIndex {
-    paths: Vec<String>,
+    /// Of each module its path, and whether its sites are calls.
+    paths: Vec<(String, bool)>,
     files: Vec<File>,
     /// Each statement once, with all its copies, ascending.
     statements: Vec<(Statement, Vec<SiteId>)>,
@@ -52,6 +56,15 @@ fn read(path: &Path) -> File {
         units: section(UNITS),
         variables: variables(&elf),
         foreign: foreign(&section(LINK_SECTION).1),
+        calls: Vec::new(),
+    }
+}
+
+/// A module whose sites are calls. Its file's tables, if it has any, are another module's.
+fn read_calls(path: &Path) -> File {
+    File {
+        calls: call_sites::read(path),
+        ..File::default()
     }
 }
 
@@ -120,7 +133,7 @@ impl SiteIndex {
     pub fn read(modules: &[Module]) -> SiteIndex {
         let mut index = SiteIndex::default();
         for module in modules {
-            index.add(&module.path);
+            index.add(module);
         }
         index
     }
@@ -129,7 +142,7 @@ impl SiteIndex {
     pub fn of_paths(paths: &[String]) -> SiteIndex {
         SiteIndex {
             files: paths.iter().map(|path| read(Path::new(path))).collect(),
-            paths: paths.to_vec(),
+            paths: paths.iter().map(|path| (path.clone(), false)).collect(),
             ..SiteIndex::default()
         }
     }
@@ -150,7 +163,7 @@ impl SiteIndex {
     /// Reads the tables of modules that are not known yet.
     pub fn extend(&mut self, modules: &[Module]) {
         for module in modules.iter().skip(self.paths.len()) {
-            self.add(&module.path);
+            self.add(module);
         }
     }
 
@@ -159,27 +172,32 @@ impl SiteIndex {
         self.paths
             .iter()
             .zip(modules)
-            .all(|(have, module)| *have == module.path)
+            .all(|(have, module)| have.0 == module.path && have.1 == module.calls)
     }
 
-    fn add(&mut self, path: &str) {
+    fn add(&mut self, module: &Module) {
         let number = self.files.len() as u16;
-        let file = read(Path::new(path));
+        let path = Path::new(&module.path);
+        let file = if module.calls { read_calls(path) } else { read(path) };
         let tables = file.tables();
-        for index in 0..tables.len() as u32 {
-            if let Some(site) = tables.site(index).filter(|s| s.desc.kind.is_access()) {
-                let (statement, id) = (Statement::of(&site), SiteId { module: number, index });
-                let next = self.statements.len() as u32;
-                let number = *self.numbers.entry(statement).or_insert_with_key(|statement| {
-                    self.statements.push((statement.clone(), Vec::new()));
-                    next
-                });
-                self.statements[number as usize].1.push(id);
-                self.of_site.insert(id, number);
+        let rows = (0..tables.len() as u32).filter_map(|index| Some((index, tables.site(index)?)));
+        for (index, site) in rows.chain(file.calls.iter().cloned()) {
+            if site.desc.kind.is_access() {
+                self.add_site(SiteId { module: number, index }, &site);
             }
         }
         self.files.push(file);
-        self.paths.push(path.into());
+        self.paths.push((module.path.clone(), module.calls));
+    }
+
+    fn add_site(&mut self, id: SiteId, site: &Site) {
+        let next = self.statements.len() as u32;
+        let number = *self.numbers.entry(Statement::of(site)).or_insert_with_key(|statement| {
+            self.statements.push((statement.clone(), Vec::new()));
+            next
+        });
+        self.statements[number as usize].1.push(id);
+        self.of_site.insert(id, number);
     }
 
     /// Number of watched statements.
@@ -189,7 +207,11 @@ impl SiteIndex {
 
     /// The site with its names.
     pub fn site(&self, id: SiteId) -> Option<Site> {
-        self.files.get(usize::from(id.module))?.tables().site(id.index)
+        let file = self.files.get(usize::from(id.module))?;
+        match file.calls.binary_search_by_key(&id.index, |(index, _)| *index) {
+            Ok(at) => Some(file.calls[at].1.clone()),
+            Err(_) => file.tables().site(id.index),
+        }
     }
 
     /// The statement of a site that accesses memory.
@@ -228,7 +250,12 @@ impl SiteIndex {
     /// were assembled or built with another compiler.
     pub fn opaque_code(&self) -> bool {
         let assembly = self.units().iter().any(|u| u.flags & UNIT_OPAQUE_ASSEMBLY != 0);
-        assembly || self.foreign().next().is_some()
+        assembly || self.foreign().next().is_some() || self.has_calls()
+    }
+
+    /// Whether some code is instrumented for ThreadSanitizer, which says nothing of its inline assembly.
+    pub fn has_calls(&self) -> bool {
+        self.files.iter().any(|f| !f.calls.is_empty())
     }
 
     /// Objects and archives without sites that are linked in: what they do is not watched.

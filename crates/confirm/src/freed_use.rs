@@ -167,6 +167,7 @@ mod tests {
                 path: "a".into(),
                 bias,
                 sites: 0,
+                calls: false,
             }],
             freed_uses: vec![FreedUse {
                 kind: FreedUseKind::Free,

@@ -179,7 +179,7 @@ pub fn check(file: &Path) -> Result<Build, ProgramError> {
     };
     let units = elf.section_by_name(UNITS);
     let units = units.and_then(|s| s.data().ok()).unwrap_or_default();
-    if units.is_empty() {
+    if units.is_empty() && !links_watched_code(&elf) {
         let stem = file
             .file_name()
             .map(|n| n.to_string_lossy().into_owned())
@@ -199,6 +199,18 @@ pub fn check(file: &Path) -> Result<Build, ProgramError> {
     Ok(Build {
         debug: elf.section_by_name(".debug_info").is_some(),
     })
+}
+
+/// Whether a record of the compiler driver says that objects with sites of some kind were linked into the file: code
+/// that calls the `__tsan_*` interface has no units.
+fn links_watched_code(elf: &object::File<'_>) -> bool {
+    const WATCHED: &[u8] = b"\"watched\":";
+    let record = elf
+        .section_by_name(".dh.link")
+        .and_then(|s| s.data().ok())
+        .unwrap_or_default();
+    let mut places = record.windows(WATCHED.len() + 1);
+    places.any(|w| w.starts_with(WATCHED) && (b'1'..=b'9').contains(&w[WATCHED.len()]))
 }
 
 #[cfg(test)]

@@ -119,7 +119,7 @@ impl Records {
                 if !self
                     .modules
                     .iter()
-                    .any(|have| have.path == m.path && have.bias == m.bias)
+                    .any(|have| have.path == m.path && have.bias == m.bias && have.calls == m.calls)
                 {
                     self.modules.push(m);
                 }

@@ -405,6 +405,39 @@ fn intermediate_forms() {
 }
 
 #[test]
+fn code_instrumented_for_thread_sanitizer_links_with_the_runtime() {
+    let place = Place::new();
+    // Objects of a build that knew nothing of deadheat, in C and C++, beside one of ours; the option stays in the link.
+    place
+        .quiet("gcc -g -O1 -fsanitize=thread -c threads.c && $CC -fsanitize=thread threads.o -pthread -o one && ./one");
+    place.quiet("clang-22 -g -O1 -fsanitize=thread -c add.c && $CXX main.cc add.o -o two && ./two");
+    let file = fs::read(place.path("two")).unwrap();
+    let file = object::File::parse(&*file).unwrap();
+    assert!(
+        !file
+            .imported_libraries()
+            .unwrap_or_default()
+            .iter()
+            .any(|l| l.starts_with(b"libtsan"))
+            && file
+                .dynamic_symbols()
+                .any(|s| object::ObjectSymbol::name(&s) == Ok("__tsan_write4")),
+        "the runtime stands in for libtsan"
+    );
+    for frontend in ["gcc", "clang"] {
+        place.quiet(&format!("$CC --frontend={frontend} -O1 main.c add.c -o x && ./x && $CXX --frontend={frontend} main.cc add.o -o y && ./y"));
+        place.quiet(&format!(
+            "DEADHEAT_FRONTEND={frontend} $CC -fsanitize=thread -O2 -c threads.c -o t.o && $CC t.o -o z && ./z"
+        ));
+    }
+    assert!(
+        place
+            .fails("$CC --frontend=tcc main.c add.c")
+            .contains("pass, clang or gcc")
+    );
+}
+
+#[test]
 fn what_cannot_work_is_refused_with_a_way_out() {
     let place = Place::new();
     for flag in ["-fsanitize=thread", "-fsanitize=address", "-static", "-m32"] {

@@ -181,6 +181,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         return;
     }
     crate::journal::settle_own();
+    crate::intercept::mutex::process_ends();
     if matches!(how, EndKind::Exit(_)) {
         crate::misuse::process_ends();
     }

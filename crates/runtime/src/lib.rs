@@ -8,7 +8,7 @@
 //! - [`thread`], [`wait`], [`trail`], [`switching`], [`token`], [`journal`], [`stuck`], [`event_trace`]: the scheduler;
 //! - [`clock`], [`descriptors`], [`signals`], [`ending`]: time, the world outside, signals, how a run ends;
 //! - [`intercept`]: one file per family of interposed functions;
-//! - [`site`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
+//! - [`site`], [`call_sites`], [`shadow`], [`check`], [`outside`], [`thunks`], [`range`], [`memo`], [`observe`], [`granules`],
 //!   [`statements`], [`targets`], [`meeting`], [`unordered`], [`lock_order`], [`spin`], [`heap`], [`stack`], [`unwind`],
 //!   [`memory`], [`misuse`], [`annotations`]: sites, detection, confirmation, calls that break their contract, excuses;
 //! - [`concolic`]: expressions over the input, in a program's symbolic flavour;
@@ -29,6 +29,7 @@ extern crate alloc;
 
 mod annotations;
 mod bytes;
+mod call_sites;
 mod check;
 mod clock;
 mod concolic;

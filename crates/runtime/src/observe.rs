@@ -114,6 +114,7 @@ pub fn start(plan: &'static Plan) {
         }
     }
     site::register_executable();
+    crate::call_sites::start();
     site::set_budget(observer.back_edges);
     site::attach_all();
 }
@@ -332,6 +333,11 @@ pub fn switched(to: ThreadId) {
 pub fn passes_targets() -> bool {
     let observer = OBSERVER.get();
     observer.purpose == Purpose::Confirm && !observer.unordered
+}
+
+/// Whether pairs are looked for that nothing orders.
+pub fn looks_for_unordered() -> bool {
+    OBSERVER.get().unordered
 }
 
 /// The detector's number of the mutex at an address.

@@ -277,7 +277,11 @@ const BENIGN: [&str; 15] = [
 pub fn opaque(images: &[images::Image]) -> Vec<String> {
     let file = |path: &str| path.rsplit('/').next().unwrap_or_default().as_bytes().to_vec();
     let benign = |i: &images::Image| BENIGN.iter().any(|b| file(&i.name).starts_with(b.as_bytes()));
-    let built = |i: &images::Image| i.imports.contains(&"dh_register_module");
+    let built = |i: &images::Image| {
+        ["dh_register_module", "__tsan_init"]
+            .iter()
+            .any(|n| i.imports.contains(n))
+    };
     let unseen = images.iter().filter(|i| !i.name.is_empty() && !benign(i) && !built(i));
     unseen.map(|i| i.name.clone()).collect()
 }

@@ -129,6 +129,17 @@ pub fn check(address: u64, len: u64, desc: u64, frame: Frame) {
     });
 }
 
+/// Whether this check has not been made in this moment of the running thread; it has then.
+#[inline(always)]
+pub fn first_check(address: u64, desc: u64) -> bool {
+    let moment = *MOMENT.get();
+    let slot = (address as u32 ^ desc as u32).wrapping_mul(MIX) >> SLOT_SHIFT;
+    let seen = &mut SEEN.get()[slot as usize];
+    let new = *seen != (address, desc as u32, moment);
+    *seen = (address, desc as u32, moment);
+    new
+}
+
 /// The bytes of a granule that lie in a range.
 #[inline]
 pub fn mask(bytes: ByteRange, granule: u64) -> u8 {

@@ -292,6 +292,21 @@ unsafe extern "C" fn dh_atomic(address: u64, desc: u64) {
     }
 }
 
+/// A call in the place of an atomic operation is about to make it, in a run that detects.
+pub fn before_atomic(site: &Site, address: u64, frame: Frame) {
+    if token::running() {
+        note_frame(frame);
+        atomic(token::current(), site, address, u64::from(site.size));
+    }
+}
+
+/// The compare-exchange that the running thread was about to make did or did not write.
+pub fn after_exchange(success: bool) {
+    if token::running() {
+        exchanged(token::current(), success);
+    }
+}
+
 /// A detecting body is about to make a fence.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dh_fence(desc: u64) {

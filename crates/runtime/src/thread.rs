@@ -104,6 +104,8 @@ pub struct Thread {
     pub once: Vec<(u64, extern "C" fn())>,
     /// Robust mutexes that it holds, and whether each is consistent.
     pub robust: Vec<(u64, bool)>,
+    /// What a shared condition variable's count was when it began to wait ([`crate::intercept::shared::signals`]).
+    pub signals_seen: i32,
     /// Locks that it holds, in order of acquisition, and where it took them.
     pub locks: Vec<(ObjectKind, u64, LockMode, Spot)>,
 }
@@ -174,6 +176,7 @@ impl Threads {
             gone_word: core::ptr::null(),
             once: Vec::new(),
             robust: Vec::new(),
+            signals_seen: 0,
             locks: Vec::new(),
         }));
         self.all.push(thread);

@@ -83,8 +83,14 @@ impl Wait {
         unsafe {
             match self {
                 Wait::None => true,
-                Wait::Lock(_, a) => word(a).load(Relaxed) == 0,
-                Wait::Condition(_) | Wait::Futex(..) => thread.woken,
+                Wait::Lock(kind, a) => {
+                    let free = word(a).load(Relaxed) == 0;
+                    free || thread.shared && kind == ObjectKind::Mutex && crate::intercept::mutex::owner_died(a)
+                }
+                Wait::Condition(c) => {
+                    thread.woken || thread.shared && crate::intercept::shared::signals(c) != thread.signals_seen
+                }
+                Wait::Futex(..) => thread.woken,
                 Wait::Join(other) => crate::token::thread(other).is_none_or(|t| t.ended),
                 Wait::Barrier(a, round) => word(a + 4).load(Relaxed) != round,
                 Wait::Semaphore(a) => word(a).load(Relaxed) > 0,

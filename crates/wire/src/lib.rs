@@ -14,6 +14,7 @@
 
 extern crate alloc;
 
+pub mod calls;
 pub mod channel;
 pub mod lowering;
 pub mod object;
@@ -25,4 +26,4 @@ pub mod trace;
 
 /// Version of the layouts by which tool and runtime talk; parts that disagree refuse to work together by name. What the
 /// compiled code of a program holds has [`object::VERSION`].
-pub const VERSION: u32 = 10;
+pub const VERSION: u32 = 11;

@@ -192,6 +192,9 @@ pub struct Module {
     pub bias: u64,
     /// Number of site descriptors.
     pub sites: u32,
+    /// Whether its sites are calls of the `__tsan_*` interface: a site's index is its address in the file, and
+    /// there are no descriptors.
+    pub calls: bool,
 }
 
 /// Code addresses, innermost first, as return addresses (the first is a site's own address when the

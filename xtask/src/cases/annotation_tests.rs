@@ -41,6 +41,10 @@ fn errors_name_file_and_line() {
         "cases/c/t/x.c:2: `RACE!` is `RACE!(label)`"
     );
     assert_eq!(refused("//@ expect: often\n"), "cases/c/t/x.c:1: cannot expect `often`");
+    assert_eq!(
+        refused("//@ frontend: tcc\n"),
+        "cases/c/t/x.c:1: unknown front end `tcc`"
+    );
     assert_eq!(refused("//@ wish: real\n"), "cases/c/t/x.c:1: unknown directive `wish`");
 }
 

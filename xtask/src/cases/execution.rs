@@ -102,9 +102,11 @@ fn build(job: &Job<'_>, tool: &Path, scratch: &Path) -> Result<PathBuf, String> 
         let cxx = job.case.path.extension().is_some_and(|e| e == "cpp");
         let language = if cxx { "c++" } else { "cc" };
         compiler.args([language, "-g", job.level.flag(), "-pthread"]);
+        compiler.args(&job.case.frontend);
         for name in &job.case.libraries {
             let mut library = Command::new(tool);
             library.args([language, "-g", job.level.flag(), "-pthread", "-shared", "-fPIC"]);
+            library.args(&job.case.frontend);
             library.arg(format!("-DLIBRARY_{name}")).arg(&job.case.path);
             library.arg("-o").arg(scratch.join(format!("lib{name}.so")));
             built(&mut library)?;

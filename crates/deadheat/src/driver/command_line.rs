@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Language;
+use super::frontend::Frontend;
 use super::option_table::takes_next_word;
 
 /// Where the compiler stops.
@@ -91,6 +92,8 @@ pub struct CommandLine {
     pub inputs: Vec<Input>,
     /// Where the work ends.
     pub stage: Stage,
+    /// Who makes the code.
+    pub frontend: Frontend,
 }
 
 impl CommandLine {
@@ -101,6 +104,7 @@ impl CommandLine {
             arguments: Vec::new(),
             inputs: Vec::new(),
             stage: Stage::Link,
+            frontend: Frontend::Pass,
         };
         let mut forced: Option<Content> = None;
         let mut words = words.iter().cloned();

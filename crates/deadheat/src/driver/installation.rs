@@ -90,6 +90,19 @@ pub fn which(name: &OsStr) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?).find_map(|directory| program(directory.join(name)))
 }
 
+/// As [`which`], but never this program under another name: a build has that in front of its path.
+pub fn which_other(name: &OsStr) -> Option<PathBuf> {
+    let own = std::env::current_exe().and_then(|p| p.canonicalize()).ok();
+    let other = |path: &PathBuf| is_program(path) && path.canonicalize().ok() != own;
+    if name.as_encoded_bytes().contains(&b'/') {
+        return Some(PathBuf::from(name)).filter(other);
+    }
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(name))
+        .find(other)
+}
+
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     std::fs::metadata(path).is_ok_and(|m| m.is_file() && m.permissions().mode() & 0o111 != 0)

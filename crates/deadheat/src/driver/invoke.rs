@@ -15,6 +15,7 @@ use std::process::Command;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use super::command_line::{CommandLine, Content, Stage};
+use super::frontend::{Frontend, SPECS};
 use super::installation::{self, Parts};
 use super::link_record::LinkRecord;
 use super::log::{self, Entry};
@@ -27,10 +28,12 @@ const LONG: usize = 256 * 1024;
 
 /// Becomes clang. Returns only if that fails.
 pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, DriverError> {
-    let words = response_file::expand(arguments);
-    let line = CommandLine::parse(language, &words);
+    let mut words = response_file::expand(arguments);
+    let frontend = Frontend::take(&mut words)?;
+    let mut line = CommandLine::parse(language, &words);
+    line.frontend = frontend;
     let directory = std::env::current_dir().unwrap_or_default();
-    let clang = installation::clang()?;
+    let compiler = frontend.compiler(language)?;
     let probe = line.is_probe(&directory);
     // What only asks or preprocesses works without our parts.
     let needs_parts = line.has_work() && line.stage >= Stage::Assembly;
@@ -63,12 +66,22 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, Dri
     let record = record(&line, &words, &plan, &directory);
     let inputs = record.as_ref().map(path_of);
     let mut all = plan.command_line(language, inputs);
+    let specs = if frontend.is_gcc() && plan.instruments {
+        memory_file("deadheat-specs", SPECS.as_bytes())
+    } else {
+        None
+    };
+    if let Some(file) = &specs {
+        let mut option = OsString::from("-specs=");
+        option.push(path_of(file));
+        all.insert(0, option);
+    }
     let as_written = plan.changes_nothing(&line) && words.len() == arguments.len();
     let long = if as_written { None } else { shorten(&mut all) };
-    let error = Command::new(&clang).args(&all).exec();
-    drop((record, long));
+    let error = Command::new(&compiler).args(&all).exec();
+    drop((record, long, specs));
     Err(DriverError::Start {
-        program: clang,
+        program: compiler,
         source: error,
     })
 }

@@ -23,6 +23,8 @@ pub const SECTION: &str = ".dh.link";
 pub const MAGIC: [u8; 8] = *b"DHLK\x01\0\0\0";
 /// Names of parts without sites that are kept; beyond it they are only counted.
 const NAMES: usize = 64;
+/// What the names begin with that code calls which is instrumented for ThreadSanitizer: such a call is a site.
+const CALLS: &str = "__tsan_";
 
 /// How a program or library was linked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -215,7 +217,11 @@ impl Census {
     fn object<'data, R: ReadRef<'data>>(&mut self, file: &object::File<'data, R>, name: String) {
         let named = |wanted: &str| file.sections().any(|s| s.name() == Ok(wanted));
         let has_code = || file.sections().any(|s| s.kind() == SectionKind::Text && s.size() > 0);
-        if named("dh_units") {
+        let calls = || {
+            file.symbols()
+                .any(|s| s.is_undefined() && s.name().is_ok_and(|n| n.starts_with(CALLS)))
+        };
+        if named("dh_units") || calls() {
             self.watched += 1;
         } else if has_code() && !is_rusts_own(file, &name) {
             self.unwatched(name);

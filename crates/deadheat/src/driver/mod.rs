@@ -11,6 +11,7 @@ mod build;
 mod build_summary;
 pub mod command_line;
 pub mod flavour;
+pub mod frontend;
 mod gcc_only;
 pub mod installation;
 mod invoke;

@@ -12,6 +12,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use super::command_line::{Argument, CommandLine, Content, Input, Stage};
+use super::frontend::{Frontend, asks_for_libtsan};
 use super::gcc_only::is_gcc_only;
 use super::installation::Parts;
 use super::{DriverError, Language, sanitizers, target};
@@ -31,6 +32,8 @@ pub struct Plan {
     pub links: Option<Output>,
     /// Whether code gets sites.
     pub instruments: bool,
+    /// Whether the command line is gcc's.
+    pub gcc: bool,
 }
 
 /// What a link makes.
@@ -55,6 +58,7 @@ pub fn plan(line: &CommandLine, parts: &Parts, probe: bool) -> Result<Plan, Driv
         warnings: Vec::new(),
         links: None,
         instruments: false,
+        gcc: line.frontend.is_gcc(),
     };
     if !line.has_work() || line.has("-cc1") || line.has("-cc1as") {
         plan.theirs = words(line, |_| true);
@@ -94,6 +98,7 @@ pub fn bitcode_only(line: &CommandLine, parts: &Parts, probe: bool) -> Plan {
         warnings: Vec::new(),
         links: None,
         instruments: false,
+        gcc: line.frontend.is_gcc(),
     };
     if !line.has_work() || line.has("-cc1") || line.has("-cc1as") {
         plan.theirs = words(line, |_| true);
@@ -148,13 +153,22 @@ fn refuse(line: &CommandLine) -> Result<(), DriverError> {
             "{machine}: deadheat watches x86-64 Linux programs only; build this part with clang"
         ));
     }
-    let sanitizers = sanitizers::in_the_way(line);
+    let mut sanitizers = sanitizers::in_the_way(line);
+    if takes_libtsans_place(line) {
+        sanitizers.retain(|name| name != "thread");
+    }
     if !sanitizers.is_empty() {
         return refused(format!(
             "-fsanitize={} cannot be combined with deadheat: both would watch or replace the same memory and thread \
              calls. Leave it out of CFLAGS, CXXFLAGS and LDFLAGS (or switch it off in configure), and keep a second \
-             build with clang for it; -fsanitize=undefined may stay",
-            sanitizers.join(",")
+             build with clang for it; -fsanitize=undefined may stay{}",
+            sanitizers.join(","),
+            if sanitizers == ["thread"] {
+                ". Or have the compiler's own instrumentation used, with deadheat's runtime instead of libtsan: \
+                 --frontend=clang or --frontend=gcc"
+            } else {
+                ""
+            }
         ));
     }
     let fixed = line
@@ -167,6 +181,12 @@ fn refuse(line: &CommandLine) -> Result<(), DriverError> {
         ));
     }
     Ok(())
+}
+
+/// Whether the runtime stands in for that of ThreadSanitizer: the code is compiled for it, or was and is linked here.
+fn takes_libtsans_place(line: &CommandLine) -> bool {
+    let compiles = line.has_content(Content::Source) || line.has_content(Content::Ir);
+    line.frontend != Frontend::Pass || line.stage == Stage::Link && !compiles
 }
 
 /// What the link makes.
@@ -249,8 +269,10 @@ fn keep(
         "programs are position-independent"
     } else if !keep_positions && matches!(option, "-fno-pie" | "-fno-PIE" | "-fno-pic" | "-fno-PIC") {
         "code is position-independent"
-    } else if !probe && is_gcc_only(option) {
+    } else if !probe && !line.frontend.is_gcc() && is_gcc_only(option) {
         "only gcc knows it"
+    } else if asks_for_libtsan(argument) && takes_libtsans_place(line) {
+        "deadheat's runtime stands in for it"
     } else {
         return true;
     };
@@ -330,7 +352,7 @@ fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: 
         include.push(&parts.include);
         plan.ours.extend(["-D__DEADHEAT__=1".into(), include]);
     }
-    if !probe && (compiles || plan.links.is_some()) {
+    if !probe && !line.frontend.is_gcc() && (compiles || plan.links.is_some()) {
         plan.ours
             .extend(GCC_ONLY_WARNS.iter().map(|name| format!("-Wno-error={name}").into()));
     }
@@ -344,7 +366,9 @@ fn add_for_code(line: &CommandLine, parts: &Parts, keep_positions: bool, probe: 
     }
     plan.ours
         .extend(["-fno-omit-frame-pointer", "-mno-omit-leaf-frame-pointer"].map(OsString::from));
-    if plan.instruments {
+    if plan.instruments && line.frontend != Frontend::Pass {
+        plan.ours.extend(line.frontend.options(parts));
+    } else if plan.instruments {
         let mut plugin = OsString::from("-fpass-plugin=");
         plugin.push(&parts.pass);
         plan.ours.push(plugin);
@@ -416,6 +440,10 @@ impl Plan {
     /// clang program be both compilers.
     pub fn command_line(&self, language: Language, extra: Option<OsString>) -> Vec<OsString> {
         let mut all = Vec::with_capacity(self.ours.len() + self.theirs.len() + 4);
+        if self.gcc {
+            all.extend(self.ours.iter().chain(&extra).chain(&self.theirs).cloned());
+            return all;
+        }
         if language == Language::Cxx {
             all.push("--driver-mode=g++".into());
         }

@@ -173,13 +173,6 @@ annotate! {
     }
 }
 
-// By these `libarcher` learns that somebody wants to hear of its annotations (`openmp.rs`).
-nothing! {
-    __tsan_init
-    __tsan_func_entry
-    __tsan_func_exit
-}
-
 nothing! {
     AnnotateIgnoreSyncEnd
     AnnotateCondVarSignal

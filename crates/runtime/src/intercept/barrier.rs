@@ -3,7 +3,7 @@
 //! Happens-before edges are kept per round, so that a thread that runs ahead into the next round gives
 //! nothing to those that still leave the last one.
 
-use super::interpose;
+use super::{interpose, shared};
 use crate::misuse;
 use crate::observe;
 use crate::thread::NEVER;
@@ -32,20 +32,30 @@ interpose! {
         point(arrive);
         let round = word(a + ROUND).load(Relaxed);
         observe::release_edge(t.id, ObjectKind::Barrier, edge(a, round));
+        let is_shared = word(a + SHARED).load(Relaxed) != 0;
+        if is_shared {
+            shared::given(t);
+        }
         let arrived = word(a).fetch_add(1, Relaxed) + 1;
         progress();
         if arrived == word(a + COUNT).load(Relaxed) {
             word(a).store(0, Relaxed);
             word(a + ROUND).store(round.wrapping_add(1), Relaxed);
             observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));
+            if is_shared {
+                shared::taken(t);
+            }
             point(Operation::Continue);
             return SERIAL_THREAD;
         }
         while word(a + ROUND).load(Relaxed) == round {
-            t.shared = word(a + SHARED).load(Relaxed) != 0;
+            t.shared = is_shared;
             wait(t, Wait::Barrier(a, round), Operation::Continue, NEVER);
         }
         observe::acquire_edge(t.id, ObjectKind::Barrier, edge(a, round));
+        if is_shared {
+            shared::taken(t);
+        }
         0
     }
     fn pthread_barrier_destroy(t; barrier: *mut c_void) -> c_int {

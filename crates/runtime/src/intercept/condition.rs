@@ -1,7 +1,7 @@
 //! `pthread_cond_*`. Waiters are known by the variable's address; nothing is kept in the variable itself
-//! but its clock (glibc's flag word at 36).
+//! but its clock (glibc's flag word at 36), and, if processes share it, a count of signals ([`shared`]).
 
-use super::{interpose, mutex};
+use super::{interpose, mutex, shared};
 use crate::clock;
 use crate::lock_order;
 use crate::misuse;
@@ -30,6 +30,11 @@ unsafe fn clock_of(c: u64) -> c_int {
     }
 }
 
+unsafe fn is_shared(c: u64) -> bool {
+    // SAFETY: a live condition variable.
+    unsafe { word(c + FLAGS).load(Relaxed) & SHARED != 0 }
+}
+
 /// Waits on `c` with `m` given back meanwhile.
 pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> c_int {
     let Some(deadline) = deadline else { return libc::EINVAL };
@@ -48,19 +53,21 @@ pub unsafe fn wait_on(t: &mut Thread, c: u64, m: u64, deadline: Option<u64>) -> 
         super::cancel::test(t);
         misuse::waits_with(t, c, m);
         t.with_mutex = m;
+        let is_shared = is_shared(c);
+        // Before the mutex is given back, or a signal could come between.
+        t.signals_seen = if is_shared { shared::signals(c) } else { 0 };
         let count = match mutex::unlock(t, m, Some(c)) {
             Ok(count) => count,
             Err(error) => return error,
         };
-        if word(c + FLAGS).load(Relaxed) & SHARED != 0 {
-            // Other processes cannot reach our waiters: it waits as if they might.
-            super::not_modelled("condition variable shared between processes");
-            t.shared = true;
-        }
+        t.shared = is_shared;
         let next = mutex::coming(t, m);
         let outcome = wait(t, Wait::Condition(c), next, deadline);
         if outcome == Outcome::Ready {
             observe::acquire_edge(t.id, ObjectKind::Condition, c);
+            if is_shared {
+                shared::taken(t);
+            }
         }
         let relocked = mutex::lock(t, m, NEVER, count.max(1));
         super::cancel::test(t);
@@ -77,6 +84,11 @@ pub fn signal(t: &mut Thread, c: u64, all: bool) {
     scheduler().wakes += 1;
     lock_order::signals(t, ObjectKind::Condition, c);
     let mut edge = false;
+    // SAFETY: the caller's condition variable.
+    let is_shared = unsafe { is_shared(c) };
+    if is_shared {
+        shared::given(t);
+    }
     while let Some(waiter) = first_waiting(|w| w.wait == Wait::Condition(c)) {
         if !edge {
             observe::release_edge(t.id, ObjectKind::Condition, c);
@@ -86,6 +98,10 @@ pub fn signal(t: &mut Thread, c: u64, all: bool) {
         if !all {
             break;
         }
+    }
+    // A thread of ours that was woken is enough for one signal.
+    if is_shared && (all || !edge) {
+        shared::signal(c);
     }
     point(Operation::Continue);
 }

@@ -4,7 +4,7 @@
 //! or one of the two marks of a robust mutex whose owner died.
 
 pub use super::mutex_entry::{pthread_mutex_lock, pthread_mutex_unlock};
-use super::{frame, interpose};
+use super::{frame, interpose, shared};
 use crate::clock;
 use crate::journal;
 use crate::lock_order;
@@ -15,7 +15,7 @@ use crate::thread::{Frame, NEVER, Thread};
 use crate::token::{self, point, released, wait};
 use crate::wait::{Outcome, Wait, word};
 use core::ffi::c_void;
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::Ordering::{Relaxed, Release};
 use deadheat_model::{LockMode, ObjectKind, Operation, ThreadId};
 use libc::{c_int, timespec};
 
@@ -40,8 +40,35 @@ pub fn acquire(a: u64) -> Operation {
     Operation::Acquire(ObjectKind::Mutex, observe::object(a))
 }
 
-fn own(t: &Thread) -> i32 {
-    t.id.0 as i32 + 1
+/// The word by which `t` owns a mutex of this kind.
+fn own(t: &Thread, kind: i32) -> i32 {
+    shared::owner_word(t, kind & SHARED != 0)
+}
+
+/// Whether the robust mutex at `a`, which processes share, is held by a process that has ended. Asks the kernel.
+///
+/// # Safety
+/// A live mutex.
+pub unsafe fn owner_died(a: u64) -> bool {
+    const BOTH: i32 = ROBUST | SHARED;
+    // SAFETY: fields of a live mutex.
+    unsafe { word(a + KIND).load(Relaxed) & BOTH == BOTH && shared::owner_is_gone(word(a + OWNER).load(Relaxed)) }
+}
+
+/// The process ends: shared robust mutexes that its threads hold pass on with the mark.
+pub fn process_ends() {
+    for t in token::scheduler().threads.iter() {
+        for (a, _) in &t.robust {
+            // SAFETY: a robust mutex outlives its owner.
+            unsafe {
+                // A child has its parent's record, and not its locks.
+                if word(a + OWNER).load(Relaxed) == shared::owner_word(t, true) {
+                    word(a + OWNER).store(INCONSISTENT, Relaxed);
+                    word(*a).store(0, Release);
+                }
+            }
+        }
+    }
 }
 
 /// Takes the mutex at `a`, waiting up to the deadline; `count` is the recursion count to set.
@@ -57,7 +84,7 @@ pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
             return libc::EINVAL;
         }
         let owner = word(a + OWNER);
-        if word(a).load(Relaxed) != 0 && owner.load(Relaxed) == own(t) {
+        if word(a).load(Relaxed) != 0 && owner.load(Relaxed) == own(t, kind) {
             match kind & 3 {
                 RECURSIVE => {
                     word(a + COUNT).fetch_add(1, Relaxed);
@@ -74,6 +101,13 @@ pub unsafe fn lock(t: &mut Thread, a: u64, deadline: u64, count: i32) -> c_int {
             t.shared = kind & SHARED != 0;
             let next = if deadline == NEVER { coming(t, a) } else { acquire(a) };
             let outcome = wait(t, Wait::Lock(ObjectKind::Mutex, a), next, deadline);
+            if kind & SHARED != 0 && owner_died(a) {
+                // Of those who see it one gets the lock, as it is, with the mark.
+                let dead = owner.load(Relaxed);
+                if shared::owner_is_gone(dead) && owner.compare_exchange(dead, INCONSISTENT, Relaxed, Relaxed).is_ok() {
+                    break;
+                }
+            }
             if outcome == Outcome::TimedOut && word(a).load(Relaxed) != 0 {
                 return libc::ETIMEDOUT;
             }
@@ -97,13 +131,16 @@ unsafe fn take(t: &mut Thread, a: u64, kind: i32, count: i32) -> c_int {
     // SAFETY: fields of a live mutex.
     let died = unsafe {
         let died = kind & ROBUST != 0 && word(a + OWNER).load(Relaxed) == INCONSISTENT;
-        word(a + OWNER).store(own(t), Relaxed);
+        word(a + OWNER).store(own(t, kind), Relaxed);
         word(a + COUNT).store(count, Relaxed);
         word(a + USERS).store(1, Relaxed);
         died
     };
     if kind & ROBUST != 0 {
         t.robust.push((a, !died));
+    }
+    if kind & SHARED != 0 {
+        shared::taken(t);
     }
     token::acquired(t, ObjectKind::Mutex, a, LockMode::Write);
     if died { libc::EOWNERDEAD } else { 0 }
@@ -122,7 +159,7 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, 
             return Err(libc::EINVAL);
         }
         let owner = word(a + OWNER).load(Relaxed);
-        if owner != own(t) && (matches!(kind & 3, RECURSIVE | ERRORCHECK) || kind & ROBUST != 0) {
+        if owner != own(t, kind) && (matches!(kind & 3, RECURSIVE | ERRORCHECK) || kind & ROBUST != 0) {
             misuse::refused(t, a, kind, waits);
             return Err(libc::EPERM);
         }
@@ -131,7 +168,10 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, 
             word(a + COUNT).store(count - 1, Relaxed);
             return Ok(count);
         }
-        if owner > 0 && owner != own(t) {
+        if kind & SHARED != 0 {
+            shared::given(t);
+        }
+        if owner > 0 && owner != own(t, kind) && kind & SHARED == 0 {
             // Given back by a thread that did not take it: a misuse that glibc lets pass.
             misuse::mutex_of_another(t, a, kind, waits);
             crate::stuck::given_back_by_another();
@@ -151,7 +191,7 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, 
         word(a + COUNT).store(0, Relaxed);
         word(a + OWNER).store(next, Relaxed);
         word(a + USERS).store(0, Relaxed);
-        word(a).store(0, Relaxed);
+        word(a).store(0, Release);
         Ok(count)
     }
 }
@@ -162,7 +202,10 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, 
 /// A live mutex.
 pub unsafe fn may_wait_with(t: &Thread, a: u64) -> bool {
     // SAFETY: fields of a live mutex.
-    unsafe { word(a + KIND).load(Relaxed) & 3 != ERRORCHECK || word(a + OWNER).load(Relaxed) == own(t) }
+    unsafe {
+        word(a + KIND).load(Relaxed) & 3 != ERRORCHECK
+            || word(a + OWNER).load(Relaxed) == own(t, word(a + KIND).load(Relaxed))
+    }
 }
 
 /// A thread ends: robust mutexes that it holds pass on with the mark.
@@ -262,7 +305,7 @@ interpose! {
         let a = mutex as u64;
         point(acquire(a));
         let kind = word(a + KIND).load(Relaxed);
-        if word(a).load(Relaxed) == 0 || (kind & 3 == RECURSIVE && word(a + OWNER).load(Relaxed) == own(t)) {
+        if word(a).load(Relaxed) == 0 || (kind & 3 == RECURSIVE && word(a + OWNER).load(Relaxed) == own(t, kind)) {
             return lock(t, a, 0, 1);
         }
         failed_try(t);

@@ -1,6 +1,6 @@
-//! `pthread_rwlock_*`: number of readers at 0, writer's thread number plus one at 4, glibc's kind at 48.
+//! `pthread_rwlock_*`: number of readers at 0, writer at 4 ([`shared::owner_word`]), glibc's kind at 48.
 
-use super::interpose;
+use super::{interpose, shared};
 use crate::clock;
 use crate::lock_order;
 use crate::misuse;
@@ -35,6 +35,25 @@ pub unsafe fn writable(a: u64) -> bool {
     unsafe { word(a).load(Relaxed) == 0 && word(a + WRITER).load(Relaxed) == 0 }
 }
 
+unsafe fn is_shared(a: u64) -> bool {
+    // SAFETY: a live lock.
+    unsafe { word(a + SHARED).load(Relaxed) != 0 }
+}
+
+/// The word of `t` as a writer.
+unsafe fn own(t: &Thread, a: u64) -> i32 {
+    // SAFETY: a live lock.
+    shared::owner_word(t, unsafe { is_shared(a) })
+}
+
+/// `t` entered.
+unsafe fn took(t: &Thread, a: u64) {
+    // SAFETY: a live lock.
+    if unsafe { is_shared(a) } {
+        shared::taken(t);
+    }
+}
+
 fn acquire(a: u64) -> Operation {
     Operation::Acquire(ObjectKind::RwLock, observe::object(a))
 }
@@ -51,16 +70,16 @@ unsafe fn read_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     point(next(t));
     // SAFETY: the caller's lock.
     unsafe {
-        if word(a + WRITER).load(Relaxed) == t.id.0 as i32 + 1 {
+        if word(a + WRITER).load(Relaxed) == own(t, a) {
             return libc::EDEADLK;
         }
-        while !readable(a) {
+        while !(readable(a) && shared::enter_as_reader(a)) {
             t.shared = word(a + SHARED).load(Relaxed) != 0;
             if wait(t, Wait::ReadLock(a), next(t), deadline) == Outcome::TimedOut && !readable(a) {
                 return libc::ETIMEDOUT;
             }
         }
-        word(a).fetch_add(1, Relaxed);
+        took(t, a);
     }
     if deadline == NEVER {
         lock_order::waits(t, ObjectKind::RwLock, a, LockMode::Read, None);
@@ -81,16 +100,16 @@ unsafe fn write_lock(t: &mut Thread, a: u64, deadline: Option<u64>) -> c_int {
     point(next(t));
     // SAFETY: the caller's lock.
     unsafe {
-        if word(a + WRITER).load(Relaxed) == t.id.0 as i32 + 1 {
+        if word(a + WRITER).load(Relaxed) == own(t, a) {
             return libc::EDEADLK;
         }
-        while !writable(a) {
+        while !shared::enter_as_writer(a, own(t, a)) {
             t.shared = word(a + SHARED).load(Relaxed) != 0;
             if wait(t, Wait::WriteLock(a), next(t), deadline) == Outcome::TimedOut && !writable(a) {
                 return libc::ETIMEDOUT;
             }
         }
-        word(a + WRITER).store(t.id.0 as i32 + 1, Relaxed);
+        took(t, a);
     }
     if deadline == NEVER {
         lock_order::waits(t, ObjectKind::RwLock, a, LockMode::Write, None);
@@ -117,22 +136,22 @@ interpose! {
     fn pthread_rwlock_tryrdlock(t; lock: *mut c_void) -> c_int {
         let a = lock as u64;
         point(acquire(a));
-        if !readable(a) {
+        if !(readable(a) && shared::enter_as_reader(a)) {
             super::mutex::failed_try(t);
             return libc::EBUSY;
         }
-        word(a).fetch_add(1, Relaxed);
+        took(t, a);
         token::acquired(t, ObjectKind::RwLock, a, LockMode::Read);
         0
     }
     fn pthread_rwlock_trywrlock(t; lock: *mut c_void) -> c_int {
         let a = lock as u64;
         point(acquire(a));
-        if !writable(a) {
+        if !shared::enter_as_writer(a, own(t, a)) {
             super::mutex::failed_try(t);
             return libc::EBUSY;
         }
-        word(a + WRITER).store(t.id.0 as i32 + 1, Relaxed);
+        took(t, a);
         token::acquired(t, ObjectKind::RwLock, a, LockMode::Write);
         0
     }
@@ -142,6 +161,8 @@ interpose! {
         if word(a + SHARED).load(Relaxed) == 0 {
             let (readers, writer) = (word(a).load(Relaxed), word(a + WRITER).load(Relaxed));
             misuse::gives_lock(t, ObjectKind::RwLock, a, readers, writer);
+        } else {
+            shared::given(t);
         }
         released(t, ObjectKind::RwLock, a);
         if word(a + WRITER).load(Relaxed) != 0 {

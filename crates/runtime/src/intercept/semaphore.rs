@@ -31,6 +31,10 @@ unsafe fn take(t: &mut Thread, a: u64) -> bool {
         progress();
         t.idle_calls = 0;
         observe::acquire_edge(t.id, ObjectKind::Semaphore, a);
+        // SAFETY: as above.
+        if unsafe { word(a + SHARED) }.load(Relaxed) != 0 {
+            super::shared::taken(t);
+        }
     }
     taken
 }
@@ -93,6 +97,9 @@ interpose! {
             return fail(libc::EOVERFLOW);
         }
         observe::release_edge(t.id, ObjectKind::Semaphore, a);
+        if word(a + SHARED).load(Relaxed) != 0 {
+            super::shared::given(t);
+        }
         lock_order::signals(t, ObjectKind::Semaphore, a);
         word(a).fetch_add(1, Relaxed);
         point(Operation::Continue);

@@ -90,6 +90,8 @@ pub struct Module {
     attached: bool,
     /// Patch rows as (descriptor's index, NOP), ascending; made when first asked for.
     nops: Vec<(u32, u64)>,
+    /// Whether its sites are calls ([`crate::call_sites`]), and where it was put then.
+    calls: Option<u64>,
 }
 
 struct Registry {
@@ -153,7 +155,11 @@ fn register(tables: &ModuleTables) {
     }
     let range = |r: [u64; 2]| if r[0] == 0 { 0..0 } else { r[0]..r[1].max(r[0]) };
     let registry = REGISTRY.get();
-    if registry.modules.iter().any(|m| m.own == tables.own) {
+    if registry
+        .modules
+        .iter()
+        .any(|m| m.own == tables.own && m.calls.is_none())
+    {
         return;
     }
     let number = registry.modules.len() as u16;
@@ -168,7 +174,34 @@ fn register(tables: &ModuleTables) {
         own: tables.own,
         attached: false,
         nops: Vec::new(),
+        calls: None,
     });
+}
+
+/// Registers the file that holds the address `own`, which was put at `bias`, as a module whose sites are calls; its
+/// number. `budget` is the word that all such calls count down.
+pub fn register_calls(own: u64, bias: u64, budget: *mut i64) -> u16 {
+    let registry = REGISTRY.get();
+    let number = registry.modules.len() as u16;
+    registry.modules.push(Module {
+        number,
+        own,
+        budget,
+        calls: Some(bias),
+        ..Module::gone(number)
+    });
+    registry.modules[usize::from(number)].attached = false;
+    attach_all();
+    number
+}
+
+/// Whether the plan switches the site on that a call is, and whether as a target.
+pub fn switched_on(id: SiteId, kind: SiteKind) -> Option<bool> {
+    match crate::start::mode()? {
+        Mode::Confirm(targets) => wanted(targets, id, kind),
+        Mode::Schedule | Mode::Functions => synchronises(kind).then_some(false),
+        Mode::Granules { .. } | Mode::Statements { .. } => None,
+    }
 }
 
 /// Switches on what the plan wants in every module that is not yet; called by start-up once the plan
@@ -189,20 +222,10 @@ pub fn detach(gone: &[Range<u64>]) {
     for module in &mut REGISTRY.get().modules {
         if gone.iter().any(|range| range.contains(&module.own)) {
             crate::check::module_gone(module.context);
-            *module = Module {
-                number: module.number,
-                descs: 0..0,
-                sites: 0..0,
-                variants: 0..0,
-                context: core::ptr::null_mut(),
-                budget: core::ptr::null_mut(),
-                given: 0,
-                own: 0,
-                attached: true,
-                nops: Vec::new(),
-            };
+            *module = Module::gone(module.number);
         }
     }
+    crate::call_sites::forget(gone);
 }
 
 fn attach(module: &mut Module, mode: &Mode) {
@@ -254,6 +277,23 @@ fn synchronises(kind: SiteKind) -> bool {
 }
 
 impl Module {
+    /// A module without anything.
+    fn gone(number: u16) -> Module {
+        Module {
+            number,
+            descs: 0..0,
+            sites: 0..0,
+            variants: 0..0,
+            context: core::ptr::null_mut(),
+            budget: core::ptr::null_mut(),
+            given: 0,
+            own: 0,
+            attached: true,
+            nops: Vec::new(),
+            calls: None,
+        }
+    }
+
     /// The site of the descriptor at this address, its NOP unknown.
     fn site(&self, desc: u64) -> Option<Site> {
         if !self.descs.contains(&desc) {
@@ -285,9 +325,16 @@ impl Module {
         if self.budget.is_null() {
             return 0;
         }
+        let each = if self.calls.is_some() {
+            crate::call_sites::PER_BACK_EDGE
+        } else {
+            1
+        };
+        let budget = budget.saturating_mul(each);
         // SAFETY: the module's own word; only the holder of the turn counts it down.
         let left = unsafe { self.budget.replace(budget) };
-        core::mem::replace(&mut self.given, budget).saturating_sub(left).max(0) as u64
+        let used = core::mem::replace(&mut self.given, budget).saturating_sub(left).max(0);
+        (used / each) as u64
     }
 
     fn record(&self) -> record::Module {
@@ -296,18 +343,17 @@ impl Module {
             path,
             bias,
             sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32,
+            calls: self.calls.is_some(),
         }
     }
 }
 
 /// The site of a descriptor row in any module.
 pub fn of_desc(desc: u64) -> Option<Site> {
-    REGISTRY
-        .get()
-        .modules
-        .iter()
-        .find(|m| m.descs.contains(&desc))?
-        .site(desc)
+    match REGISTRY.get().modules.iter().find(|m| m.descs.contains(&desc)) {
+        Some(module) => module.site(desc),
+        None => crate::call_sites::known(desc),
+    }
 }
 
 /// Address of a NOP of this site in the plain body, 0 if it has none.
@@ -315,6 +361,9 @@ pub fn nop_of(id: SiteId) -> u64 {
     let Some(module) = REGISTRY.get().modules.get_mut(id.module as usize) else {
         return 0;
     };
+    if let Some(bias) = module.calls {
+        return bias + u64::from(id.index);
+    }
     if module.nops.is_empty() {
         for row in module.sites.clone().step_by(PATCH_SIZE) {
             let (nop, desc) = (patch::relative(row), patch::relative(row + 4));
