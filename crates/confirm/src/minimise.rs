@@ -10,13 +10,16 @@
 //! A switch by which a thread that could go on loses the turn is a preemption; the others choose who goes on where one
 //! waits.
 
+mod attempts;
+
 use crate::deadlock::is_at;
 use crate::judge::with_torn;
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::stage::{Run, RunError, Stage};
+use attempts::{Attempts, deviations, targets, with};
 use deadheat_model::{Harm, ThreadId};
-use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Policy, Switch};
+use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Switch};
 use deadheat_wire::record::{Meeting, Step};
 
 /// Threads to which a switch is tried instead.
@@ -119,16 +122,12 @@ pub struct Minimiser<'a> {
 impl Minimiser<'_> {
     /// The fewest switches of `run` that still show it; none if the run does not show it in this form.
     pub fn minimise(&self, plan: &Plan, run: &Run, showing: &Showing) -> Result<Option<Minimal>, RunError> {
-        let mut attempts = Attempts {
-            stage: self.stage,
-            plan,
-            showing,
-            left: self.runs,
-        };
+        let mut attempts = Attempts::new(self.stage, plan, showing, self.runs);
         let mut kept = deviations(&run.records.switches);
         if attempts.run(&kept)?.is_none() {
             return Ok(None);
         }
+        attempts.lengthen_turns(&kept)?;
         if attempts.run(&[])?.is_some() {
             kept.clear();
         }
@@ -147,7 +146,7 @@ impl Minimiser<'_> {
             let before = kept.len();
             // From the end: what follows the decisive switch is rarely needed.
             let mut end = kept.len();
-            while end > 0 && attempts.left > 0 && !(self.stop)() {
+            while end > 0 && attempts.longer() && !(self.stop)() {
                 let start = end.saturating_sub(size);
                 let fewer = [&kept[..start], &kept[end..]].concat();
                 if attempts.run(&fewer)?.is_some() {
@@ -161,7 +160,7 @@ impl Minimiser<'_> {
             };
         }
         if kept.len() > 1
-            && let Some(one) = self.single(&mut attempts, &kept)?
+            && let Some(one) = self.single(&mut attempts, run, &kept)?
         {
             kept = vec![one];
         }
@@ -169,14 +168,16 @@ impl Minimiser<'_> {
     }
 
     /// One of the switches that does alone what all do, if the turn goes to another thread by it: a detour by a third
-    /// thread takes several that are needed each.
-    fn single(&self, attempts: &mut Attempts<'_>, kept: &[Deviation]) -> Result<Option<Deviation>, RunError> {
-        let mut threads: Vec<ThreadId> = kept.iter().flat_map(|d| [d.of, d.to]).collect();
-        threads.sort_unstable();
-        threads.dedup();
-        for switch in kept {
-            for &to in threads.iter().filter(|t| **t != switch.of).take(THREADS) {
-                if attempts.left == 0 || (self.stop)() {
+    /// thread takes several that are needed each. `run` is the one that is minimised.
+    fn single(
+        &self,
+        attempts: &mut Attempts<'_>,
+        run: &Run,
+        kept: &[Deviation],
+    ) -> Result<Option<Deviation>, RunError> {
+        for to in targets(run, kept, THREADS) {
+            for switch in kept.iter().rev().filter(|switch| switch.of != to) {
+                if !attempts.longer() || (self.stop)() {
                     return Ok(None);
                 }
                 let one = Deviation { to, ..*switch };
@@ -197,7 +198,7 @@ impl Minimiser<'_> {
         let Some(hash) = run.records.schedule_hash() else {
             return Ok(None);
         };
-        let plan = with(attempts.plan, kept);
+        let plan = with(&attempts.plan, kept);
         let traced = Plan {
             trace: true,
             ..plan.clone()
@@ -211,7 +212,7 @@ impl Minimiser<'_> {
                 steps: again.records.steps_taken.clone(),
                 switches: run.records.switches.clone(),
                 swap: None,
-                runs: self.runs - attempts.left.min(self.runs) + 1,
+                runs: attempts.made + 1,
             },
             plan,
             run,
@@ -257,7 +258,7 @@ impl Minimiser<'_> {
             return Ok(());
         }
         for meeting in orders::ends(&minimal.run.records.meetings).into_iter().rev() {
-            let plan = orders::plan(attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
+            let plan = orders::plan(&attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
             let other = self.stage.run(&plan)?;
             let turned = orders::resolved(&other, meeting).is_some_and(|first| first != meeting.arriving_first);
             let clean = self.clean(&other);
@@ -277,7 +278,7 @@ impl Minimiser<'_> {
     fn leave_out(&self, attempts: &Attempts<'_>, kept: &[Deviation], minimal: &mut Minimal) -> Result<(), RunError> {
         for (n, needed) in kept.iter().enumerate().rev() {
             let without = [&kept[..n], &kept[n + 1..]].concat();
-            let other = self.stage.run(&with(attempts.plan, &without))?;
+            let other = self.stage.run(&with(&attempts.plan, &without))?;
             if let Some(outcome) = self.clean(&other) {
                 minimal.story.swap = of_switch(&minimal.story, needed, outcome);
                 return Ok(());
@@ -285,52 +286,6 @@ impl Minimiser<'_> {
         }
         Ok(())
     }
-}
-
-struct Attempts<'a> {
-    stage: &'a Stage,
-    plan: &'a Plan,
-    showing: &'a Showing,
-    left: u32,
-}
-
-impl Attempts<'_> {
-    /// The run with these switches alone, if it shows what it must.
-    fn run(&mut self, kept: &[Deviation]) -> Result<Option<Run>, RunError> {
-        self.left = self.left.saturating_sub(1);
-        let run = match self.stage.run(&with(self.plan, kept)) {
-            Err(RunError::NoRuntime(_)) => return Ok(None),
-            other => other?,
-        };
-        Ok(Some(run).filter(|run| self.showing.by(run)))
-    }
-}
-
-fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
-    Plan {
-        policy: Policy::Deviations {
-            switches: kept.to_vec(),
-        },
-        ..plan.clone()
-    }
-}
-
-/// Recorded switches, named by the thread that loses the turn and its own count of points.
-fn deviations(switches: &[Switch]) -> Vec<Deviation> {
-    let turn = |s: &Switch| deadheat_schedule::Turn {
-        step: s.step,
-        thread: s.to,
-        timeout: s.timeout,
-    };
-    let turns: Vec<_> = switches.iter().map(turn).collect();
-    let named = deadheat_schedule::Deviation::of_turns(&turns);
-    let own = |d: deadheat_schedule::Deviation| Deviation {
-        of: d.of,
-        point: d.point,
-        to: d.to,
-        timeout: d.timeout,
-    };
-    named.into_iter().map(own).collect()
 }
 
 /// The two events whose order in `averting`, a minimised run that ends well, keeps it from ending as `failing` does, in

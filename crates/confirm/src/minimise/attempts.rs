@@ -1,0 +1,116 @@
+//! Attempts of a minimisation: runs with some of the recorded switches alone.
+
+use super::Showing;
+use crate::stage::{Run, RunError, Stage};
+use deadheat_model::ThreadId;
+use deadheat_wire::plan::{Deviation, Mode, Plan, Policy, Switch};
+
+/// A finding that takes more preemptions is given as many runs again.
+const FEW: u32 = 3;
+
+/// Makes the attempts, up to a bound.
+pub(super) struct Attempts<'a> {
+    stage: &'a Stage,
+    /// What each attempt's schedule is but for the switches.
+    pub plan: Plan,
+    pub showing: &'a Showing,
+    /// Attempts to be made yet.
+    pub left: u32,
+    /// As many more, once.
+    more: u32,
+    /// Attempts made.
+    pub made: u32,
+    /// Preemptions of the last attempt that showed it.
+    preemptions: u32,
+}
+
+impl<'a> Attempts<'a> {
+    /// At most so many, before [`longer`](Self::longer).
+    pub fn new(stage: &'a Stage, plan: &Plan, showing: &'a Showing, runs: u32) -> Attempts<'a> {
+        Attempts {
+            stage,
+            plan: plan.clone(),
+            showing,
+            left: runs,
+            more: runs,
+            made: 0,
+            preemptions: 0,
+        }
+    }
+
+    /// The run with these switches alone, if it shows what it must.
+    pub fn run(&mut self, kept: &[Deviation]) -> Result<Option<Run>, RunError> {
+        self.left = self.left.saturating_sub(1);
+        self.made += 1;
+        let run = match self.stage.run(&with(&self.plan, kept)) {
+            Err(RunError::NoRuntime(_)) => return Ok(None),
+            other => Some(other?).filter(|run| self.showing.by(run)),
+        };
+        if let Some(run) = &run {
+            self.preemptions = run.records.switches.iter().filter(|s| s.preempts).count() as u32;
+        }
+        Ok(run)
+    }
+
+    /// Short turns, as phase 1 and undirected runs may have them, are preemptions that no switch is named for: if the
+    /// recorded switches show it without them, they are named like others and can be left out.
+    pub fn lengthen_turns(&mut self, kept: &[Deviation]) -> Result<(), RunError> {
+        let usual = Plan::new(Mode::Confirm(Default::default()), Policy::Fifo).quantum;
+        if self.plan.quantum == 0 || self.plan.quantum >= usual {
+            return Ok(());
+        }
+        let short = std::mem::replace(&mut self.plan.quantum, usual);
+        if self.run(kept)?.is_none() {
+            self.plan.quantum = short;
+        }
+        Ok(())
+    }
+
+    /// Whether there are attempts left; they are more where many preemptions remain.
+    pub fn longer(&mut self) -> bool {
+        if self.left == 0 && self.preemptions > FEW {
+            self.left = std::mem::take(&mut self.more);
+        }
+        self.left > 0
+    }
+}
+
+/// The plan with these switches.
+pub(super) fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
+    Plan {
+        policy: Policy::Deviations {
+            switches: kept.to_vec(),
+        },
+        ..plan.clone()
+    }
+}
+
+/// Recorded switches, named by the thread that loses the turn and its own count of points.
+pub(super) fn deviations(switches: &[Switch]) -> Vec<Deviation> {
+    let turn = |s: &Switch| deadheat_schedule::Turn {
+        step: s.step,
+        thread: s.to,
+        timeout: s.timeout,
+    };
+    let turns: Vec<_> = switches.iter().map(turn).collect();
+    let named = deadheat_schedule::Deviation::of_turns(&turns);
+    let own = |d: deadheat_schedule::Deviation| Deviation {
+        of: d.of,
+        point: d.point,
+        to: d.to,
+        timeout: d.timeout,
+    };
+    named.into_iter().map(own).collect()
+}
+
+/// Threads to which a switch is tried instead: first the one that comes to a bad end, then those that the switches
+/// name.
+pub(super) fn targets(run: &Run, kept: &[Deviation], most: usize) -> Vec<ThreadId> {
+    let ended = run.records.worst_end().and_then(|ended| ended.at.as_ref());
+    let mut named: Vec<ThreadId> = kept.iter().flat_map(|d| [d.of, d.to]).collect();
+    named.sort_unstable();
+    named.dedup();
+    let first = ended.map(|at| at.0);
+    named.retain(|t| Some(*t) != first);
+    first.into_iter().chain(named).take(most).collect()
+}
