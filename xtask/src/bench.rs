@@ -6,6 +6,7 @@
 
 mod kernel;
 mod measure;
+mod starts;
 mod table;
 
 use std::fs;
@@ -97,6 +98,11 @@ pub fn run(arguments: &[String]) -> Outcome {
     {
         return measure::child(Path::new(program), Path::new(output));
     }
+    if let [flag, program] = arguments
+        && flag == starts::FLAG
+    {
+        return starts::child(Path::new(program));
+    }
     let usage = "usage: cargo xtask bench [--runs N] [--kernels A,B]";
     let (mut runs, mut chosen) = (7, None);
     for option in arguments.chunks(2) {
@@ -115,7 +121,11 @@ pub fn run(arguments: &[String]) -> Outcome {
             results.push(measure_kernel(name, role, &kernel, runs)?);
         }
     }
-    let text = table::text(&results, runs);
+    let starts = match &chosen {
+        Some(list) if !list.contains(&starts::NAME) => None,
+        _ => Some(starts::measure(&directory, runs)?),
+    };
+    let text = table::text(&results, starts.as_ref(), runs);
     println!("{text}");
     if chosen.is_none() {
         let records = layout::root().join("benches/records");

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::process::Command;
 
 use super::measure::Sample;
+use super::starts::Rates;
 use super::{Measured, Mode, Role};
 
 /// Sites off, of native CPU.
@@ -18,6 +19,8 @@ const RUN_1_MEDIAN: f64 = 0.35;
 const BOTH: f64 = 1.3;
 /// A lock that nobody wants, taken and given back in a plain run, of native CPU.
 const LOCK: f64 = 1.5;
+/// Runs of a small program in a second, on one core.
+const RUNS: f64 = 800.0;
 
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -64,8 +67,8 @@ fn said(program: &str, arguments: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).ok()?.lines().next()?.to_owned())
 }
 
-/// The record: three tables and the targets, in markdown.
-pub fn text(results: &[Measured], runs: usize) -> String {
+/// The record: three tables, the targets and the runs a second, in markdown.
+pub fn text(results: &[Measured], starts: Option<&Rates>, runs: usize) -> String {
     let mut text = String::new();
     let commit = said("git", &["rev-parse", "--short", "HEAD"]).unwrap_or_default();
     let compiler = said("clang-22", &["--version"]).unwrap_or_default();
@@ -87,7 +90,20 @@ pub fn text(results: &[Measured], runs: usize) -> String {
         format!("{:.1}", m.memory(mode))
     });
     targets(&mut text, results);
+    if let Some(rates) = starts {
+        throughput(&mut text, rates);
+    }
     text
+}
+
+fn throughput(text: &mut String, rates: &Rates) {
+    let [itself, alone, served] = rates.each_ref().map(|rounds| median(rounds.clone()));
+    let under = if served >= RUNS { "" } else { " **under**" };
+    let _ = writeln!(
+        text,
+        "\n## A small program, runs a second on one core\n\n| native, by itself | runs started one by one | runs forked by \
+         a server | at least |\n|---|---|---|---|\n| {itself:.0} | {alone:.0} | {served:.0}{under} | {RUNS:.0} |"
+    );
 }
 
 fn table(text: &mut String, title: &str, results: &[Measured], cell: impl Fn(&Measured, Mode) -> String) {
@@ -168,7 +184,8 @@ mod tests {
             samples,
             granules: 3,
         };
-        let text = text(&[measured], 3);
+        let rates = [1200.0, 200.0, 799.0].map(|rate| vec![rate]);
+        let text = text(&[measured], Some(&rates), 3);
         assert!(
             text.contains("| matmul | 1.000 s | 4.00 | 1.10 | 1.50 | 2.00 | 1.00 |"),
             "{text}"
@@ -177,6 +194,7 @@ mod tests {
             text.contains("| matmul | 1.10 | 1.50 **over** | 0.50 | 0.75 | 0.50 | 3 |"),
             "{text}"
         );
+        assert!(text.contains("| 1200 | 200 | 799 **under** | 800 |"), "{text}");
         assert!(text.contains("Median of run 1 / TSan: 0.50 **over**"), "{text}");
     }
 }

@@ -1,0 +1,108 @@
+//! How many runs of a small program are made in a second, on one core: by itself, started by the tool one by one, and
+//! forked by a server of runs. The tool's own part is an example of `confirm`, which makes the runs as a hunt does.
+
+use std::error::Error;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+use crate::layout::{self, part};
+use crate::process;
+
+/// Name of the program.
+pub const NAME: &str = "start";
+/// Runs of a round, of each kind.
+const RUNS: usize = 400;
+/// The core.
+const CORE: &str = "0";
+/// First argument of the process that starts a program by itself.
+pub const FLAG: &str = "--start";
+
+/// Runs a second, of each round: by itself, one by one, by a server.
+pub type Rates = [Vec<f64>; 3];
+
+/// Builds and measures.
+pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>> {
+    let source = layout::root().join(format!("benches/kernels/{NAME}.c"));
+    let build = |suffix: &str, mut compiler: Command| -> Result<PathBuf, String> {
+        let file = directory.join(format!("{NAME}.{suffix}"));
+        compiler
+            .args(["-O2", "-g", "-pthread"])
+            .arg(&source)
+            .arg("-o")
+            .arg(&file);
+        process::run(&mut compiler)?;
+        Ok(file)
+    };
+    let mut tool = Command::new(layout::dist().join(part::TOOL));
+    tool.arg("cc");
+    let (native, deadheat) = (build("native", Command::new("clang-22"))?, build("deadheat", tool)?);
+    let mut example = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    example.current_dir(layout::root());
+    example.args([
+        "build",
+        "--release",
+        "-p",
+        "deadheat-confirm",
+        "--example",
+        "throughput",
+    ]);
+    process::run(&mut example)?;
+    let throughput = layout::target().join("release/examples/throughput");
+    let mut rates = Rates::default();
+    for round in 0..=rounds {
+        eprintln!("{NAME}: round {round} of {rounds}");
+        let itself = numbers(
+            Command::new(std::env::current_exe()?)
+                .arg("bench")
+                .arg(FLAG)
+                .arg(&native),
+        )?;
+        let by_tool = numbers(Command::new(&throughput).arg(RUNS.to_string()).arg(&deadheat))?;
+        let [itself] = itself[..] else {
+            return Err("no measurement".into());
+        };
+        let [alone, served] = by_tool[..] else {
+            return Err("no measurement".into());
+        };
+        if round > 0 {
+            for (rate, one) in rates.iter_mut().zip([itself, alone, served]) {
+                rate.push(one);
+            }
+        }
+    }
+    Ok(rates)
+}
+
+/// Runs a command on one core and reads the numbers that it prints.
+fn numbers(command: &Command) -> Result<Vec<f64>, Box<dyn Error>> {
+    let mut pinned = Command::new("taskset");
+    pinned
+        .args(["-c", CORE])
+        .arg(command.get_program())
+        .args(command.get_args());
+    let output = pinned.stderr(Stdio::inherit()).output()?;
+    if !output.status.success() {
+        return Err(format!("{}: {}", command.get_program().to_string_lossy(), output.status).into());
+    }
+    let text = String::from_utf8(output.stdout)?;
+    Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+}
+
+/// Starts a program again and again; prints how often in a second.
+pub fn child(program: &Path) -> crate::Outcome {
+    let null = File::create("/dev/null")?;
+    let begun = Instant::now();
+    for _ in 0..RUNS {
+        let status = Command::new(program)
+            .stdin(Stdio::null())
+            .stdout(null.try_clone()?)
+            .status()?;
+        if !status.success() {
+            return Err(format!("{}: {status}", program.display()).into());
+        }
+    }
+    println!("{:.1}", RUNS as f64 / begun.elapsed().as_secs_f64());
+    Ok(())
+}
