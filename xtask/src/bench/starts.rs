@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+
 use crate::layout::{self, part};
 use crate::process;
 
@@ -19,8 +22,10 @@ const CORE: &str = "0";
 /// First argument of the process that starts a program by itself.
 pub const FLAG: &str = "--start";
 
-/// Runs a second, of each round: by itself, one by one, by a server.
-pub type Rates = [Vec<f64>; 3];
+/// Runs in a second of time, and in one of processor time, of one round.
+pub type Rate = [f64; 2];
+/// Of each round: by itself, one by one, by a server.
+pub type Rates = [Vec<Rate>; 3];
 
 /// Builds and measures.
 pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>> {
@@ -53,30 +58,25 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>>
     let mut rates = Rates::default();
     for round in 0..=rounds {
         eprintln!("{NAME}: round {round} of {rounds}");
-        let itself = numbers(
-            Command::new(std::env::current_exe()?)
-                .arg("bench")
-                .arg(FLAG)
-                .arg(&native),
-        )?;
-        let by_tool = numbers(Command::new(&throughput).arg(RUNS.to_string()).arg(&deadheat))?;
-        let [itself] = itself[..] else {
-            return Err("no measurement".into());
+        let mut itself = Command::new(std::env::current_exe()?);
+        itself.arg("bench").arg(FLAG).arg(&native);
+        let by_tool = |way: &str| {
+            let mut command = Command::new(&throughput);
+            command.arg(RUNS.to_string()).arg(way).arg(&deadheat);
+            command
         };
-        let [alone, served] = by_tool[..] else {
-            return Err("no measurement".into());
-        };
-        if round > 0 {
-            for (rate, one) in rates.iter_mut().zip([itself, alone, served]) {
-                rate.push(one);
+        for (rate, command) in rates.iter_mut().zip([itself, by_tool("alone"), by_tool("served")]) {
+            let measured = numbers(&command)?;
+            if round > 0 {
+                rate.push(measured);
             }
         }
     }
     Ok(rates)
 }
 
-/// Runs a command on one core and reads the numbers that it prints.
-fn numbers(command: &Command) -> Result<Vec<f64>, Box<dyn Error>> {
+/// Runs a command on one core and reads the two numbers that it prints.
+fn numbers(command: &Command) -> Result<Rate, Box<dyn Error>> {
     let mut pinned = Command::new("taskset");
     pinned
         .args(["-c", CORE])
@@ -87,10 +87,11 @@ fn numbers(command: &Command) -> Result<Vec<f64>, Box<dyn Error>> {
         return Err(format!("{}: {}", command.get_program().to_string_lossy(), output.status).into());
     }
     let text = String::from_utf8(output.stdout)?;
-    Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
+    let numbers: Vec<f64> = text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?;
+    Ok(numbers.try_into().map_err(|_| "no measurement")?)
 }
 
-/// Starts a program again and again; prints how often in a second.
+/// Starts a program again and again; prints how often in a second of time and in one of processor time.
 pub fn child(program: &Path) -> crate::Outcome {
     let null = File::create("/dev/null")?;
     let begun = Instant::now();
@@ -103,6 +104,12 @@ pub fn child(program: &Path) -> crate::Outcome {
             return Err(format!("{}: {status}", program.display()).into());
         }
     }
-    println!("{:.1}", RUNS as f64 / begun.elapsed().as_secs_f64());
+    let seconds = begun.elapsed().as_secs_f64();
+    let mut used = 0;
+    for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
+        let usage = getrusage(who)?;
+        used += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
+    }
+    println!("{:.1} {:.1}", RUNS as f64 / seconds, RUNS as f64 / (used as f64 / 1e6));
     Ok(())
 }
