@@ -126,6 +126,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
     stage.leave_network(&baseline.run.records);
+    stage.serve(&baseline.run.records);
     // Those that tell how often the program fails by itself are no part of the hunt.
     let started = Instant::now();
     stage.set_deadline(None);
