@@ -117,6 +117,13 @@ pub struct Tried {
     pub allowed: u32,
 }
 
+impl Tried {
+    /// Whether a hunt that allows so many tries has nothing left to do.
+    pub fn is_done(&self, tries: u32) -> bool {
+        self.tries >= tries || self.settled && self.allowed >= tries
+    }
+}
+
 impl Store {
     /// Opens the store in a directory for writing, or one in memory if nothing can be written there.
     pub fn open(directory: &Path) -> Result<Store, StoreError> {

@@ -89,11 +89,12 @@ impl Work<'_> {
             .flatten()
             .filter(|t| t.tries > 0 && self.options.oracle.is_empty())
         {
-            if t.settled && t.hits > 0 && !self.stored_as_real(&cycle.fingerprint) {
+            let done = t.is_done(self.rules.tries);
+            if (t.settled || done) && t.hits > 0 && !self.stored_as_real(&cycle.fingerprint) {
                 return case;
             }
             (case.tries, case.hits) = (t.tries, t.hits);
-            if t.settled && t.allowed >= self.rules.tries {
+            if done {
                 case.settled = Some(Settled::Tried);
             }
         }
@@ -116,12 +117,13 @@ impl Work<'_> {
             .flatten();
         // What was settled may be so without the oracle.
         if let Some(t) = known.filter(|t| t.tries > 0 && self.options.oracle.is_empty()) {
-            if t.settled && t.hits > 0 && !self.stored_as_real(&print) {
+            let done = t.is_done(self.rules.tries);
+            if (t.settled || done) && t.hits > 0 && !self.stored_as_real(&print) {
                 return case;
             }
             (case.tries, case.met, case.hits) = (t.tries, t.met, t.hits);
             case.reached = t.hits > 0;
-            if t.settled && t.allowed >= self.rules.tries {
+            if done {
                 case.settled = Some(Settled::Tried);
             }
         }
