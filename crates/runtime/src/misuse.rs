@@ -10,6 +10,7 @@
 //! is loaded anyway. Where all threads have to be asked (an object is destroyed, a thread ends) at most [`ASKED`] are.
 
 use crate::held::Held;
+use crate::intercept::shared::word_of;
 use crate::thread::Thread;
 use crate::token::{self, scheduler};
 use crate::wait::{Wait, word};
@@ -28,6 +29,8 @@ const ASKED: usize = 1024;
 const OWNER: u64 = 8;
 const KIND: u64 = 16;
 const WRITER: u64 = 4;
+/// Whether processes share a read-write lock.
+const RWLOCK_SHARED: u64 = 28;
 /// Bits of a mutex's kind.
 const ROBUST: i32 = 16;
 const SHARED: i32 = 128;
@@ -267,7 +270,12 @@ pub fn destroys_lock(t: &Thread, kind: ObjectKind, a: u64) {
 /// Whether the words of a lock agree that the thread, by whose record it holds it, does. The memory may be gone.
 fn is_held(kind: ObjectKind, a: u64, by: ThreadId) -> bool {
     let at = |offset: u64| memory::peek(a + offset, 4).try_into().map_or(0, i32::from_le_bytes);
-    let own = by.0 as i32 + 1;
+    let shared = match kind {
+        ObjectKind::Mutex => at(KIND) & SHARED != 0,
+        ObjectKind::RwLock => at(RWLOCK_SHARED) != 0,
+        _ => false,
+    };
+    let own = word_of(by, shared);
     match kind {
         ObjectKind::Mutex => at(0) != 0 && at(OWNER) == own,
         ObjectKind::RwLock => at(WRITER) == own || at(WRITER) == 0 && at(0) > 0,

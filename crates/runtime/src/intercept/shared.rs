@@ -10,7 +10,7 @@ use crate::thread::Thread;
 use crate::wait::word;
 use crate::{observe, sys};
 use core::sync::atomic::Ordering::Relaxed;
-use deadheat_model::ObjectKind;
+use deadheat_model::{ObjectKind, ThreadId};
 
 /// Key of the edges through other processes, the same as for descriptors whose other end cannot be told.
 const OUTSIDE: u64 = 1 << 62;
@@ -31,9 +31,14 @@ pub fn taken(t: &Thread) {
     }
 }
 
-/// The word by which `t` owns a lock; unlike that of any thread of another process if the lock is shared.
+/// The word by which `t` owns a lock.
 pub fn owner_word(t: &Thread, shared: bool) -> i32 {
-    let own = t.id.0 as i32 + 1;
+    word_of(t.id, shared)
+}
+
+/// The word by which a thread of this process owns a lock; unlike that of any of another process if the lock is shared.
+pub fn word_of(thread: ThreadId, shared: bool) -> i32 {
+    let own = thread.0 as i32 + 1;
     if shared {
         sys::getpid() << THREAD_BITS | own & ((1 << THREAD_BITS) - 1)
     } else {
