@@ -270,15 +270,12 @@ pub fn destroys_lock(t: &Thread, kind: ObjectKind, a: u64) {
 /// Whether the words of a lock agree that the thread, by whose record it holds it, does. The memory may be gone.
 fn is_held(kind: ObjectKind, a: u64, by: ThreadId) -> bool {
     let at = |offset: u64| memory::peek(a + offset, 4).try_into().map_or(0, i32::from_le_bytes);
-    let shared = match kind {
-        ObjectKind::Mutex => at(KIND) & SHARED != 0,
-        ObjectKind::RwLock => at(RWLOCK_SHARED) != 0,
-        _ => false,
-    };
-    let own = word_of(by, shared);
+    // Asked as little as can be: of a lock on a stack that is given up, the words may be gone one by one.
+    let is_owner =
+        |word: i32, shared: &dyn Fn() -> bool| word == word_of(by, false) || word == word_of(by, true) && shared();
     match kind {
-        ObjectKind::Mutex => at(0) != 0 && at(OWNER) == own,
-        ObjectKind::RwLock => at(WRITER) == own || at(WRITER) == 0 && at(0) > 0,
+        ObjectKind::Mutex => at(0) != 0 && is_owner(at(OWNER), &|| at(KIND) & SHARED != 0),
+        ObjectKind::RwLock => is_owner(at(WRITER), &|| at(RWLOCK_SHARED) != 0) || at(WRITER) == 0 && at(0) > 0,
         _ => at(0) != 0,
     }
 }
