@@ -15,7 +15,7 @@ int both, total;
 static void *worker(void *arg) {
     s->part[1] = 2;
     pthread_barrier_wait(&s->meet);
-    both++; // RACE!(a)
+    both++; // CAN(hunt:a) who meets whom is up to the other process, in real time
     pthread_barrier_wait(&s->meet);
     return arg;
 }
@@ -39,7 +39,7 @@ int main(void) {
     s->part[0] = 1;
     pthread_barrier_wait(&s->meet);
     total = s->part[1] + s->part[2];
-    both += 2; // RACE!(a)
+    both += 2; // CAN(hunt:a) likewise
     pthread_barrier_wait(&s->meet);
     pthread_join(t, 0);
     waitpid(child, &status, 0);
