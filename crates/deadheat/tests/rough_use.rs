@@ -121,12 +121,3 @@ fn a_budget_that_is_too_short_is_named_as_that() {
     let (status, told) = place.run(&["report"]);
     assert!(status == 3 && told.contains("holds nothing yet"), "{told}");
 }
-
-#[test]
-fn a_hunt_with_fewer_tries_than_one_that_was_stopped_has_nothing_left_to_do() {
-    let place = Place::new("fewer");
-    place.build("race", RACE);
-    place.run(&["hunt", "--runs", "1000000", "--budget", "2s", "--", "./race"]);
-    let (_, told) = place.run(&["hunt", "--runs", "3", "--", "./race"]);
-    assert!(told.contains("1 candidate") && !told.contains("are settled"), "{told}");
-}

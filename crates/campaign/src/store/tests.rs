@@ -166,3 +166,16 @@ fn a_full_disk_is_no_damage() {
     assert!(!damaged(&error(rusqlite::ffi::SQLITE_FULL)) && !damaged(&error(rusqlite::ffi::SQLITE_READONLY)));
     assert!(damaged(&error(rusqlite::ffi::SQLITE_NOTADB)) && damaged(&error(rusqlite::ffi::SQLITE_CORRUPT)));
 }
+
+#[test]
+fn what_a_stopped_hunt_tried_often_enough_is_done() {
+    let tried = |tries, settled, allowed| Tried {
+        tries,
+        met: 0,
+        hits: 0,
+        settled,
+        allowed,
+    };
+    assert!(tried(30, false, 1000).is_done(20) && !tried(30, false, 1000).is_done(40));
+    assert!(tried(5, true, 20).is_done(20) && !tried(5, true, 20).is_done(30));
+}
