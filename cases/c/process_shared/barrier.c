@@ -1,4 +1,4 @@
-//@ expect: real
+//@ expect: none
 // Two threads of the parent and one of the child meet at a barrier in shared memory, twice. What the parent's threads do
 // between is theirs to order.
 #include <pthread.h>
