@@ -84,7 +84,7 @@ fn run_all(jobs: &[Job<'_>], tool: &Path, parallel: usize) -> Summary {
             // Its lock keeps the lines of a job together, too.
             let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
             let word = if bad.is_empty() { "ok  " } else { "FAIL" };
-            let name = format!("{} {}", job.case.name, job.level);
+            let name = format!("{} -{}", job.case.name, job.variant());
             println!("{word} {name} {:.1}s", took.as_secs_f64());
             bad.iter().for_each(|verdict| print!("{verdict}"));
             summary.add(name, took, bad.is_empty());

@@ -4,8 +4,14 @@
 //! plan and record file have constant length), working directory, umask, limits. A run that exceeds the
 //! wall-clock limit, or is killed from outside, is *stopped*: that says nothing of the program.
 
+mod run;
+mod serving;
+mod watching;
+
+pub use run::{End, Run, RunError, StageError, StopReason};
+
 use crate::asleep::Sleep;
-use crate::client::{Client, ClientEnd, Peer, Place};
+use crate::client::{Client, Peer, Place};
 use crate::freed_use::OrdinaryUses;
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
@@ -13,15 +19,13 @@ use crate::misuse::Sightings;
 use crate::network;
 use crate::oracle::{self, Checked, Oracle};
 use crate::output::{Growing, Output};
-use crate::processes;
 use crate::program::Program;
 use crate::records::Records;
 use crate::scratch::{RunDirectory, Scratch};
-use crate::server::{self, Served, Server, Servers};
+use crate::server::Servers;
 use deadheat_wire::channel::MAGIC;
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
 use deadheat_wire::record::Notice;
-use deadheat_wire::server::MAGIC as SERVER;
 use deadheat_wire::trace as trace_layout;
 use std::ffi::OsString;
 use std::fs::File;
@@ -92,78 +96,6 @@ pub struct Stage {
     pub(crate) misuses: Mutex<Sightings>,
 }
 
-/// Why no run can be started at all.
-#[derive(Debug, thiserror::Error)]
-pub enum StageError {
-    /// No place for plans and records.
-    #[error("no room for plans and records: {0}")]
-    Scratch(io::Error),
-}
-
-/// Why one run gave nothing to judge.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The program could not be started.
-    #[error("the program cannot be started: {0}{hint}", hint = way_out(.0))]
-    Start(io::Error),
-    /// `--setup` failed.
-    #[error("the setup command failed: `{0}`")]
-    Setup(String),
-    /// `--with` failed.
-    #[error("the client cannot be started: {0}")]
-    Client(io::Error),
-    /// `--check` failed to run.
-    #[error("the check cannot be run: {0}")]
-    Check(io::Error),
-    /// The program was never ready for its client.
-    #[error("the program was not ready for its client ({0}); say what to wait for: --ready PORT, FILE or LINE")]
-    NotReady(String),
-    /// Files for the run could not be made.
-    #[error("no room for a run's files: {0}{hint}", hint = way_out(.0))]
-    Files(io::Error),
-    /// The runtime never took control.
-    #[error(
-        "the program ran, but deadheat's runtime was not in it ({0}); it must be built and linked with `deadheat cc` or `deadheat c++`"
-    )]
-    NoRuntime(String),
-    /// The runtime refused.
-    #[error("deadheat's runtime could not control the program: {0}")]
-    Refused(String),
-}
-
-/// What to do about a limit that an error comes from.
-fn way_out(error: &io::Error) -> &'static str {
-    match error.raw_os_error() {
-        Some(libc::EMFILE) => "; raise the limit on open files (ulimit -n), or use fewer jobs: -j 1",
-        Some(libc::ENFILE) => "; the machine has too many files open",
-        Some(libc::EAGAIN) => "; raise the limit on processes (ulimit -u), or use fewer jobs: -j 1",
-        Some(libc::ENOMEM) => "; there is too little memory",
-        Some(libc::ENOSPC | libc::EDQUOT) => "; make some room, or name another place: TMPDIR=DIRECTORY",
-        _ => "",
-    }
-}
-
-/// One run that took place.
-#[derive(Clone, Debug)]
-pub struct Run {
-    /// What the runtime wrote.
-    pub records: Records,
-    /// How the process ended.
-    pub end: End,
-    /// What it wrote to standard output.
-    pub stdout: Output,
-    /// What it wrote to standard error.
-    pub stderr: Output,
-    /// Wall-clock time.
-    pub elapsed: Duration,
-    /// The symbolic trace, if the plan asked for one.
-    pub trace: Option<Vec<u8>>,
-    /// How the client ended, if there was one.
-    pub client: Option<ClientEnd>,
-    /// What an oracle has against it.
-    pub objection: Option<String>,
-}
-
 /// The files of a run, and its environment.
 struct Prepared {
     directory: RunDirectory,
@@ -173,38 +105,10 @@ struct Prepared {
     stderr: File,
 }
 
-/// How a process ended, as its parent saw it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum End {
-    /// With a status.
-    Exit(i32),
-    /// By a signal.
-    Signal(i32),
-    /// It was stopped, which says nothing of the program.
-    Stopped(StopReason),
-}
-
-/// Why a run was stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum StopReason {
-    /// The wall-clock limit.
-    TimeLimit,
-    /// The user's interrupt.
-    Interrupted,
-    /// Someone else killed it.
-    Killed,
-    /// All its threads waited for one another, as it seems; only of a run without a plan.
-    Asleep,
-}
-
 /// Soft limit of the stack that programs are started under whose own is unusual.
 const USUAL_STACK: u64 = 8 << 20;
 /// A limit beyond this is unusual.
 const LARGE_STACK: u64 = 64 << 30;
-/// Time between looks at a run that goes on.
-const LONGEST_WAIT: Duration = Duration::from_millis(25);
-/// Time for what a program's first process has left behind.
-const LEFT_BEHIND: Duration = Duration::from_secs(2);
 /// Exit status of a runtime that refuses to go on.
 const REFUSED: i32 = 70;
 
@@ -242,24 +146,6 @@ impl Stage {
     pub fn leave_network(&mut self, ordinary: &Records) {
         if self.options.client.is_none() && !network::is_wanted(&self.program.file, ordinary) {
             self.isolation.leave_network();
-        }
-    }
-
-    /// Has further runs forked from a program that was started once, if by its files and the records of an ordinary run
-    /// that changes nothing but the time. To be called after [`Stage::leave_network`].
-    pub fn serve(&self, ordinary: &Records) {
-        let own_files = match &self.isolation {
-            Isolation::Overlay {
-                directories,
-                namespaces,
-            } => !namespaces.network && !directories.iter().any(|d| self.scratch.root().starts_with(d)),
-            Isolation::Copy => false,
-            Isolation::Shared(_) => true,
-        };
-        let fixed = ordinary.started.as_ref().is_some_and(|s| s.fixed_addresses);
-        let prepared = self.options.client.is_some() || self.options.setup.is_some();
-        if own_files && fixed && !prepared && !network::is_wanted(&self.program.file, ordinary) {
-            self.servers.open();
         }
     }
 
@@ -301,11 +187,6 @@ impl Stage {
     /// Runs started so far.
     pub fn runs(&self) -> u64 {
         self.runs.load(Ordering::Relaxed)
-    }
-
-    /// Runs that a server forked.
-    pub fn served(&self) -> u64 {
-        self.servers.served()
     }
 
     /// Sightings of misuses that were not kept for want of room.
@@ -481,73 +362,11 @@ impl Stage {
         let end = match (stopped, status.signal()) {
             // It died of the signal that asks it to end, as programs without a handler do.
             (None, Some(libc::SIGTERM)) if asked => End::Exit(0),
-            _ => end(status, stopped),
+            _ => End::of(status, stopped),
         };
         let mut run = self.conclude(place, plan, end, elapsed, [stdout, stderr])?;
         run.client = client;
         Ok(run)
-    }
-
-    /// Has a server make a run; none if that did not work and the run is to be started by itself.
-    fn by_server(&self, mut server: Server, plan: &Plan) -> Result<Option<Run>, RunError> {
-        let place = self.place(Some(plan))?;
-        let duplicate = |file: &File| file.try_clone().map_err(RunError::Files);
-        let (mut stdout, mut stderr) = (
-            Growing::new(duplicate(&place.stdout)?),
-            Growing::new(duplicate(&place.stderr)?),
-        );
-        let begun = Instant::now();
-        let stop = || {
-            if self.interrupted() {
-                Some(StopReason::Interrupted)
-            } else if begun.elapsed() > self.limit() || self.past_deadline() {
-                Some(StopReason::TimeLimit)
-            } else {
-                None
-            }
-        };
-        let served = server.run(&place.directory, &self.stdin, stop, || {
-            stdout.trim();
-            stderr.trim();
-        });
-        let elapsed = begun.elapsed();
-        let Served::Ended(status, stopped) = served else {
-            return Ok(None);
-        };
-        self.servers.give_back(server);
-        let run = self.conclude(place, Some(plan), end(status, stopped), elapsed, [stdout, stderr])?;
-        if run.records.started.is_none() && stopped.is_none() {
-            self.servers.close();
-            return Ok(None);
-        }
-        Ok(Some(run))
-    }
-
-    /// Starts the program as a server of runs.
-    fn server(&self) -> io::Result<Server> {
-        let directory = self.scratch.run()?;
-        std::fs::create_dir(directory.join("tmp"))?;
-        std::fs::write(directory.join("plan"), SERVER)?;
-        let environment = self.environment(&directory, true);
-        let output = |name| Self::output(&directory, name).map_err(|e| io::Error::other(e.to_string()));
-        let (stdout, stderr) = (output("stdout")?, output("stderr")?);
-        let note = stdout.try_clone()?;
-        let place = Prepared {
-            directory,
-            record: None,
-            environment,
-            stdout,
-            stderr,
-        };
-        let (ours, theirs) = server::connection()?;
-        let child = self.spawn(&place, true, &theirs, false);
-        drop(theirs);
-        let overlays = match &self.isolation {
-            Isolation::Overlay { directories, .. } => directories.len(),
-            _ => 0,
-        };
-        let child = child.map_err(|e| io::Error::other(e.to_string()))?;
-        Server::new(child, ours, note, place.directory, overlays)
     }
 
     fn stdin_file(&self) -> Result<File, RunError> {
@@ -742,79 +561,6 @@ impl Stage {
             _ => RunError::Start(e),
         })
     }
-
-    /// Waits for the end of all that the program has started, and lets its client come and go.
-    ///
-    /// What is left behind after the first process has ended has [`LEFT_BEHIND`] to end by itself, or, with a client,
-    /// until that has ended; then it is asked to end, and after as long again is ended.
-    fn watch(
-        &self,
-        child: &mut Child,
-        begun: Instant,
-        peer: &mut Option<Peer<'_>>,
-        mut sleep: Option<Sleep>,
-        mut tick: impl FnMut(),
-    ) -> io::Result<(ExitStatus, Option<StopReason>)> {
-        let supervisor = child.id();
-        let pid = rustix::process::Pid::from_child(child);
-        let first = processes::children(supervisor).first().copied();
-        let kill = || {
-            processes::end(supervisor, libc::SIGKILL);
-            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-        };
-        let ending = rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok();
-        let mut left_behind = first.is_none().then(Instant::now);
-        let (mut stopped, mut asked, mut trouble) = (None, false, None);
-        let status = loop {
-            match child.try_wait() {
-                Ok(Some(status)) => break status,
-                Ok(None) => {}
-                Err(_) => break ExitStatus::from_raw(libc::SIGKILL),
-            }
-            if stopped.is_none() && self.interrupted() {
-                stopped = Some(StopReason::Interrupted);
-                kill();
-            } else if stopped.is_none() && (begun.elapsed() > self.limit() || self.past_deadline()) {
-                stopped = Some(StopReason::TimeLimit);
-                kill();
-            } else if stopped.is_none() && sleep.as_mut().is_some_and(|sleep| sleep.is_deep(supervisor)) {
-                stopped = Some(StopReason::Asleep);
-                kill();
-            }
-            let main = first.filter(|first| left_behind.is_none() && processes::children(supervisor).contains(first));
-            if main.is_none() {
-                left_behind.get_or_insert_with(Instant::now);
-            }
-            let mut wait = LONGEST_WAIT;
-            match (peer.as_mut().map(|peer| peer.step(main)), left_behind) {
-                (Some(Ok(soon)), _) => wait = soon,
-                (Some(Err(error)), _) => {
-                    trouble = trouble.or(Some(error));
-                    kill();
-                }
-                (None, Some(since)) if since.elapsed() > LEFT_BEHIND * 2 => kill(),
-                (None, Some(since)) if since.elapsed() > LEFT_BEHIND && !asked => {
-                    processes::end(supervisor, libc::SIGTERM);
-                    asked = true;
-                }
-                _ => {}
-            }
-            wait_a_little(ending.as_ref(), wait);
-            tick();
-        };
-        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-        trouble.map_or(Ok((status, stopped)), Err)
-    }
-}
-
-/// How a process ended that was stopped for this reason, if for any.
-fn end(status: ExitStatus, stopped: Option<StopReason>) -> End {
-    match (stopped, status.code(), status.signal()) {
-        (Some(reason), ..) => End::Stopped(reason),
-        (_, Some(code), _) => End::Exit(code),
-        (_, _, Some(libc::SIGKILL)) => End::Stopped(StopReason::Killed),
-        (_, _, signal) => End::Signal(signal.unwrap_or(0)),
-    }
 }
 
 /// The soft limit of the stack, if under it the kernel would put mappings where they have no shadow.
@@ -834,18 +580,4 @@ fn trace(directory: &RunDirectory) -> io::Result<Vec<u8>> {
     let rest = count.min(trace_layout::MOST_NODES) as usize * trace_layout::NODE_SIZE;
     file.take(rest as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
-}
-
-/// Until the process ends, but at most so long.
-fn wait_a_little(ending: Option<&rustix::fd::OwnedFd>, most: Duration) {
-    let Some(fd) = ending else {
-        std::thread::sleep(Duration::from_millis(2));
-        return;
-    };
-    let mut polled = [rustix::event::PollFd::new(fd, rustix::event::PollFlags::IN)];
-    let timeout = rustix::event::Timespec {
-        tv_sec: 0,
-        tv_nsec: i64::from(most.subsec_nanos()),
-    };
-    let _ = rustix::event::poll(&mut polled, Some(&timeout));
 }

@@ -39,9 +39,6 @@ pub const PER_BACK_EDGE: i64 = 8;
 /// Accesses until the thread loses its turn, as [`site::set_budget`] gives them.
 pub static BUDGET: Held<i64> = Held::new(i64::MAX);
 
-/// From a site's address to the second site of the same call.
-pub const SECOND: u64 = 2;
-
 /// What a call announces: `kind | flags << 8 | size << 16`.
 #[derive(Clone, Copy)]
 #[repr(transparent)]

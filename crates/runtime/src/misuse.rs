@@ -1,16 +1,16 @@
 //! Synchronisation calls that break their contract, told once per kind, call and object.
 //!
 //! What counts is what POSIX leaves undefined, as far as it is certain. So who holds a lock must be known twice over: by
-//! the words of the lock and by what its holder's record says, which a program cannot overwrite. Nothing is said of
-//! locks shared with other processes, whose threads have the same numbers, nor of those whose holder a fork left
-//! behind, nor of what an error-checking or robust mutex answers by itself. Who has been woken, or may give up its timed
-//! wait, no longer waits: POSIX lets objects be destroyed then.
+//! the words of the lock and by what its holder's record says, which a program cannot overwrite; by the record alone of
+//! a lock on a stack that is given up. Nothing is said of locks shared with other processes, nor of those whose holder a
+//! fork left behind, nor of what an error-checking or robust mutex answers by itself. Who has been woken, or may give up
+//! its timed wait, no longer waits: POSIX lets objects be destroyed then.
 //!
 //! Cost: nothing where a call is passed without a decision ([`crate::journal`]); elsewhere a comparison or two with what
 //! is loaded anyway. Where all threads have to be asked (an object is destroyed, a thread ends) at most [`ASKED`] are.
 
 use crate::held::Held;
-use crate::intercept::shared::word_of;
+use crate::intercept::{rwlock, shared::word_of};
 use crate::thread::Thread;
 use crate::token::{self, scheduler};
 use crate::wait::{Wait, word};
@@ -29,8 +29,6 @@ const ASKED: usize = 1024;
 const OWNER: u64 = 8;
 const KIND: u64 = 16;
 const WRITER: u64 = 4;
-/// Whether processes share a read-write lock.
-const RWLOCK_SHARED: u64 = 28;
 /// Bits of a mutex's kind.
 const ROBUST: i32 = 16;
 const SHARED: i32 = 128;
@@ -270,12 +268,9 @@ pub fn destroys_lock(t: &Thread, kind: ObjectKind, a: u64) {
 /// Whether the words of a lock agree that the thread, by whose record it holds it, does. The memory may be gone.
 fn is_held(kind: ObjectKind, a: u64, by: ThreadId) -> bool {
     let at = |offset: u64| memory::peek(a + offset, 4).try_into().map_or(0, i32::from_le_bytes);
-    // Asked as little as can be: of a lock on a stack that is given up, the words may be gone one by one.
-    let is_owner =
-        |word: i32, shared: &dyn Fn() -> bool| word == word_of(by, false) || word == word_of(by, true) && shared();
     match kind {
-        ObjectKind::Mutex => at(0) != 0 && is_owner(at(OWNER), &|| at(KIND) & SHARED != 0),
-        ObjectKind::RwLock => is_owner(at(WRITER), &|| at(RWLOCK_SHARED) != 0) || at(WRITER) == 0 && at(0) > 0,
+        ObjectKind::Mutex => at(0) != 0 && at(OWNER) == word_of(by, at(KIND) & SHARED != 0),
+        ObjectKind::RwLock => at(WRITER) == word_of(by, at(rwlock::SHARED) != 0) || at(WRITER) == 0 && at(0) > 0,
         _ => at(0) != 0,
     }
 }
@@ -365,12 +360,14 @@ pub fn thread_ends(t: &Thread) {
         tell(t, MisuseKind::EndHolding, &[(kind, a)], Some(own), false);
     }
     let (low, high) = t.stack;
-    for w in threads().filter(|w| w.id != t.id) {
-        let locks = w.locks.iter().filter(|l| (low..high).contains(&l.1));
-        for &(kind, a, _, spot) in locks.filter(|l| is_lock(l.0) && is_held(l.0, l.1, w.id)) {
+    for w in threads().filter(|w| w.id != t.id && !w.ended) {
+        // By the record alone: the frames in which these lie have returned, so their words may be others by now.
+        let gone = |l: &(ObjectKind, u64, LockMode, Spot)| is_lock(l.0) && (low..high).contains(&l.1);
+        for &(kind, a, _, spot) in w.locks.iter().filter(|l| gone(l)) {
             let other = Other::holding(w.id, spot);
             tell(t, MisuseKind::StackOfHeld, &[(kind, a)], Some(other), false);
         }
+        w.locks.retain(|l| !gone(l));
     }
 }
 

@@ -322,9 +322,21 @@ pub fn released(t: &mut Thread, kind: ObjectKind, addr: u64) {
         } else {
             t.locks.remove(at);
         }
+    } else {
+        given_for_another(kind, addr);
     }
     lock_order::gave(t.id, kind, addr);
     observe::released(t.id, kind, addr, mode);
+}
+
+/// A thread gives a lock back that it did not take: whoever did has it no more, if that is certain.
+#[cold]
+fn given_for_another(kind: ObjectKind, addr: u64) {
+    let is_it = |l: &(ObjectKind, u64, LockMode, _)| (l.0, l.1) == (kind, addr);
+    let mut holders = scheduler().threads.iter().filter(|w| w.locks.iter().any(is_it));
+    if let (Some(holder), None) = (holders.next(), holders.next()) {
+        holder.locks.retain(|l| !is_it(l));
+    }
 }
 
 /// The first thing a new thread does with its record: waits for its first turn.

@@ -28,8 +28,8 @@ pub struct Case {
     pub oracle: Vec<String>,
     /// Flags of the compiler.
     pub flags: Vec<String>,
-    /// The driver's option that chooses another front end, if one is named.
-    pub frontend: Option<String>,
+    /// Compilers whose own instrumentation it is built with, once with each; none if it is the pass's.
+    pub frontends: Vec<String>,
     /// C files beside it that are linked in.
     pub with: Vec<PathBuf>,
     /// Shared libraries that are built from the case itself.
@@ -144,7 +144,7 @@ impl Case {
             client: None,
             oracle: Vec::new(),
             flags: Vec::new(),
-            frontend: None,
+            frontends: Vec::new(),
             with: Vec::new(),
             libraries: Vec::new(),
             expect: Vec::new(),
@@ -185,10 +185,12 @@ impl Case {
             "expect-output" => self.oracle = vec!["--expect-output".into(), value.trim().into()],
             "check" => self.oracle = vec!["--check".into(), value.trim().into()],
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
-            "frontend" => match value.trim() {
-                name @ ("gcc" | "clang") => self.frontend = Some(format!("--frontend={name}")),
-                other => return Err(format!("unknown front end `{other}`")),
-            },
+            "frontends" => {
+                if let Some(other) = words().find(|name| !["gcc", "clang"].contains(name)) {
+                    return Err(format!("unknown front end `{other}`"));
+                }
+                self.frontends = words().map(String::from).collect();
+            }
             "flags" => self.flags = words().map(String::from).collect(),
             "with" => self.with = words().map(|name| self.path.with_file_name(name)).collect(),
             "libraries" => self.libraries = words().map(String::from).collect(),

@@ -42,7 +42,7 @@ fn errors_name_file_and_line() {
     );
     assert_eq!(refused("//@ expect: often\n"), "cases/c/t/x.c:1: cannot expect `often`");
     assert_eq!(
-        refused("//@ frontend: tcc\n"),
+        refused("//@ frontends: gcc tcc\n"),
         "cases/c/t/x.c:1: unknown front end `tcc`"
     );
     assert_eq!(refused("//@ wish: real\n"), "cases/c/t/x.c:1: unknown directive `wish`");

@@ -98,17 +98,12 @@ fn surplus(case: &Case, stage: Stage, reported: &Reported) -> Option<Difference>
         // The bad end that a marked pair leads to may also be reported by itself: the same failure can come
         // about in runs in which no single pair is to blame.
         let tolerated = |label: &Label| match label.ask {
-            Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) | Ask::Possible(of) => {
-                of == stage && label.waits(reported)
-            }
+            Ask::Suspected(of) | Ask::Tolerated(of) | Ask::Missed(of) => of == stage && !reported.real,
+            Ask::Possible(of) => of == stage,
             // A suspicion of what is wanted real: that it is not shown is told as missing.
-            Ask::Real => label.waits(reported),
+            Ask::Real => !reported.real,
         };
-        if !reported.real && case.labels.values().any(tolerated) {
-            return None;
-        }
-        let possible = |label: &Label| label.ask == Ask::Possible(stage) && label.waits(reported);
-        if case.labels.values().any(possible) {
+        if case.labels.values().any(|l| tolerated(l) && l.waits(reported)) {
             return None;
         }
         let kind_is_wanted = case.expect.contains(&Expect::Kind(reported.kind.clone()));

@@ -45,11 +45,7 @@ impl fmt::Display for Verdict {
 
 /// Builds and hunts; the verdicts are one for each seed, or one alone if the build failed.
 pub fn run(job: &Job<'_>, tool: &Path) -> Vec<Verdict> {
-    let level = job.level.to_string();
-    let scratch = layout::target()
-        .join("cases")
-        .join(&job.case.name)
-        .join(level.trim_start_matches('-'));
+    let scratch = layout::target().join("cases").join(&job.case.name).join(job.variant());
     let program = match build(job, tool, &scratch) {
         Ok(program) => program,
         Err(error) => {
@@ -101,12 +97,13 @@ fn build(job: &Job<'_>, tool: &Path, scratch: &Path) -> Result<PathBuf, String> 
     } else {
         let cxx = job.case.path.extension().is_some_and(|e| e == "cpp");
         let language = if cxx { "c++" } else { "cc" };
+        let frontend = job.frontend.map(|name| format!("--frontend={name}"));
         compiler.args([language, "-g", job.level.flag(), "-pthread"]);
-        compiler.args(&job.case.frontend);
+        compiler.args(&frontend);
         for name in &job.case.libraries {
             let mut library = Command::new(tool);
             library.args([language, "-g", job.level.flag(), "-pthread", "-shared", "-fPIC"]);
-            library.args(&job.case.frontend);
+            library.args(&frontend);
             library.arg(format!("-DLIBRARY_{name}")).arg(&job.case.path);
             library.arg("-o").arg(scratch.join(format!("lib{name}.so")));
             built(&mut library)?;

@@ -29,13 +29,15 @@ const ALL_SEEDS: u64 = 9;
 /// Most seeds of a case that is explored, by choice: an exploration is long, and the same with each.
 const EXPLORED: [u64; 2] = [1, 3];
 
-/// A case at a level.
+/// A case at a level, with a front end.
 #[derive(Clone, Debug)]
 pub struct Job<'a> {
     /// The case.
     pub case: &'a Case,
     /// The level.
     pub level: Level,
+    /// The compiler whose own instrumentation takes the place of the pass, if one does.
+    pub frontend: Option<&'a str>,
     /// It is hunted with each seed below this.
     pub seeds: u64,
     /// Most undirected runs of a hunt, if there is such a bound.
@@ -45,6 +47,14 @@ pub struct Job<'a> {
 /// Most undirected runs of a hunt whose directed runs show what is expected. The time that such a run may take says
 /// nothing here: the budget of all cases is long, and who gives much of it wants as many runs as there is time for.
 const WALKS: u32 = 40;
+
+impl Job<'_> {
+    /// What tells it apart from other jobs of its case: `O1`, `O1-gcc`.
+    pub fn variant(&self) -> String {
+        let level = self.level.flag().trim_start_matches('-');
+        self.frontend.map_or(level.into(), |name| format!("{level}-{name}"))
+    }
+}
 
 impl Options {
     /// Reads the command line.
@@ -111,12 +121,21 @@ pub fn jobs<'a>(cases: &'a [Case], options: &Options) -> Vec<Job<'a>> {
             // A case that does not hold at -O1 is run where it does.
             let stands_in = options.level.is_none() && !case.levels.contains(&Level::O1);
             if (chosen || stands_in) && case.levels.contains(&level) {
-                jobs.push(Job {
+                let job = Job {
                     case,
                     level,
+                    frontend: None,
                     seeds: options.seeds(case),
                     walks: Options::walks(case),
+                };
+                let frontends = case.frontends.iter().map(|name| Job {
+                    frontend: Some(name),
+                    ..job.clone()
                 });
+                jobs.extend(frontends);
+                if case.frontends.is_empty() {
+                    jobs.push(job);
+                }
             }
         }
     }

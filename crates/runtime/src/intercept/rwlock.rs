@@ -14,7 +14,8 @@ use deadheat_model::{LockMode, ObjectKind, Operation};
 use libc::{c_int, timespec};
 
 const WRITER: u64 = 4;
-const SHARED: u64 = 28;
+/// Whether processes share it.
+pub const SHARED: u64 = 28;
 const KIND: u64 = 48;
 const PREFERS_WRITERS: i32 = 2;
 const SIZE: u64 = 56;

@@ -5,11 +5,12 @@
 //! of every class on the way do that. The `mem` functions do their work, also in a plain run.
 
 use super::{frame, frame_at};
-use crate::call_sites::{self, Code, PURPOSE, SECOND, accessed};
+use crate::call_sites::{self, Code, PURPOSE, accessed};
 use crate::{annotations, token};
 use core::arch::global_asm;
 use core::ffi::{c_char, c_int, c_void};
 use deadheat_model::SiteKind;
+use deadheat_wire::calls::SECOND;
 use deadheat_wire::object::{FLAG_VOLATILE, FLAG_VPTR};
 
 /// `accesses! { NAME… : CODE; … }`: functions of one address; they are not entered in a plain run.
@@ -138,26 +139,25 @@ unsafe fn copied(to: *mut c_void, from: *const c_void, len: usize, base: u64) {
     call_sites::accessed_range(to as u64, len as u64, frame.pc - 1, SiteKind::Write, frame);
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_memcpy(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: the caller's blocks, as `memmove` demands.
-    unsafe {
-        if call_sites::active() {
-            copied(to, from, len, crate::stack::frame_pointer());
+/// `copies! { NAME… }`: functions that copy a block, which may overlap.
+macro_rules! copies {
+    ($($name:ident)*) => { $(
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
+            // SAFETY: the caller's blocks, as `memmove` demands.
+            unsafe {
+                if call_sites::active() {
+                    copied(to, from, len, crate::stack::frame_pointer());
+                }
+                libc::memmove(to, from, len)
+            }
         }
-        libc::memmove(to, from, len)
-    }
+    )* };
 }
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __tsan_memmove(to: *mut c_void, from: *const c_void, len: usize) -> *mut c_void {
-    // SAFETY: the caller's blocks, as `memmove` demands.
-    unsafe {
-        if call_sites::active() {
-            copied(to, from, len, crate::stack::frame_pointer());
-        }
-        libc::memmove(to, from, len)
-    }
+copies! {
+    __tsan_memcpy
+    __tsan_memmove
 }
 
 #[unsafe(no_mangle)]

@@ -14,8 +14,11 @@ use deadheat_model::{ObjectKind, ThreadId};
 
 /// Key of the edges through other processes, the same as for descriptors whose other end cannot be told.
 const OUTSIDE: u64 = 1 << 62;
-/// Bits of an owner's word that hold the thread's number plus one; the process's id lies above.
-const THREAD_BITS: u32 = 8;
+/// Bits of an owner's word that hold the thread's number plus one; the process's id lies above, below the sign.
+const THREAD_BITS: u32 = 10;
+/// What does not fit: as it is, two owners could be taken for one.
+const MOST_THREADS: i32 = (1 << THREAD_BITS) - 1;
+const MOST_PROCESSES: i32 = (1 << (31 - THREAD_BITS)) - 1;
 
 /// What `t` did so far happens before what other processes hand back later.
 pub fn given(t: &Thread) {
@@ -39,17 +42,20 @@ pub fn owner_word(t: &Thread, shared: bool) -> i32 {
 /// The word by which a thread of this process owns a lock; unlike that of any of another process if the lock is shared.
 pub fn word_of(thread: ThreadId, shared: bool) -> i32 {
     let own = thread.0 as i32 + 1;
-    if shared {
-        sys::getpid() << THREAD_BITS | own & ((1 << THREAD_BITS) - 1)
-    } else {
-        own
+    if !shared {
+        return own;
     }
+    let process = sys::getpid();
+    if own >= MOST_THREADS || process >= MOST_PROCESSES {
+        super::not_modelled("a lock that processes share, in a thread or process of too high a number");
+    }
+    (process & MOST_PROCESSES) << THREAD_BITS | own & MOST_THREADS
 }
 
 /// Whether the process that this word of a shared lock names has ended.
 pub fn owner_is_gone(owner: i32) -> bool {
     let pid = owner >> THREAD_BITS;
-    if pid <= 0 || pid == sys::getpid() {
+    if pid <= 0 || pid == sys::getpid() || sys::getpid() > MOST_PROCESSES {
         return false;
     }
     // Until its parent waits for it, a process that has ended is a zombie.

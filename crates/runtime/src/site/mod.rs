@@ -188,9 +188,9 @@ pub fn register_calls(own: u64, bias: u64, budget: *mut i64) -> u16 {
         own,
         budget,
         calls: Some(bias),
+        attached: false,
         ..Module::gone(number)
     });
-    registry.modules[usize::from(number)].attached = false;
     attach_all();
     number
 }

@@ -1,4 +1,4 @@
-//@ frontend: gcc
+//@ frontends: gcc
 //@ expect: real
 // A loop that waits for a plain variable has no site at its back edge: its accesses count instead.
 #include <pthread.h>

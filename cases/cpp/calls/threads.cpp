@@ -1,6 +1,6 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: harmful(assert)
-// std::thread, std::mutex and a local static in code that gcc instruments; one counter is outside of the lock.
+// std::thread, std::mutex and a local static in code that a compiler instruments; one counter is outside of the lock.
 #include <cassert>
 #include <mutex>
 #include <thread>

@@ -1,6 +1,6 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: none
-// Atomics of every width, as gcc's instrumentation has them made: release and acquire, fences, compare-exchange.
+// Atomics of every width, as both compilers' instrumentation has them made: release and acquire, fences, compare-exchange.
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -1,6 +1,6 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: none
-// A mutex, a condition variable and a join order what gcc's instrumentation shows.
+// A mutex, a condition variable and a join order what the instrumentation of compilers shows.
 #include <pthread.h>
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

@@ -1,6 +1,6 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: real
-// Code that gcc instruments for ThreadSanitizer: accesses of every size, each racing.
+// Code that compilers instrument for ThreadSanitizer: accesses of every size, each racing.
 #include <pthread.h>
 
 volatile unsigned char byte;

@@ -1,4 +1,4 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: real
 // A destructor puts the base class's table in the object's place while another thread calls through it.
 #include <pthread.h>

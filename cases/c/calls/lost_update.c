@@ -1,6 +1,6 @@
-//@ frontend: gcc
+//@ frontends: gcc clang
 //@ expect: harmful(assert)
-// Two increments in code that gcc instruments: one is lost.
+// Two increments in code that a compiler instruments: one is lost.
 #include <assert.h>
 #include <pthread.h>
 
