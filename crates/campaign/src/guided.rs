@@ -6,6 +6,7 @@
 use crate::explored_input::told;
 use crate::hunt::{Hunt, HuntError, Options, hunt};
 use crate::inputs;
+use crate::left_out::{self, Reading};
 use crate::measuring::{Inputs, measure};
 use crate::selecting;
 use crate::store::{self, Store};
@@ -33,15 +34,34 @@ fn directory(program: &Program, options: &Options) -> PathBuf {
     options.store.clone().unwrap_or_else(beside)
 }
 
+/// How inputs are measured.
+#[derive(Clone, Debug)]
+pub struct Measuring {
+    /// How the program's bitcode is read to leave functions out; none: every function is measured.
+    pub leaving_out: Option<Reading>,
+}
+
 /// Measures the inputs and chooses among them.
 pub fn select(
     program: &Program,
     from: &Path,
     options: &Options,
+    measuring: &Measuring,
 ) -> Result<(Inputs, Vec<Chosen>, SelectionReport), HuntError> {
     let programs = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
-    let store = Store::open(&directory(program, options))?;
-    let inputs = measure(programs, program, options, &store)?;
+    let directory = directory(program, options);
+    let store = Store::open(&directory)?;
+    let left_out = measuring.leaving_out.as_ref().map(|reading| {
+        let cache = reading.cache.clone().or(Some(directory.join("modules")));
+        left_out::decide(
+            &program.file,
+            &Reading {
+                cache,
+                ..reading.clone()
+            },
+        )
+    });
+    let inputs = measure(programs, program, options, &store, left_out.unwrap_or_default())?;
     let selection = selecting::select(&inputs);
     let mut report = selecting::report(program, &inputs, &selection);
     report.notices.extend(store.warnings.iter().cloned());
@@ -58,21 +78,27 @@ fn everything(inputs: &Inputs) -> Vec<Chosen> {
     (0..inputs.inputs.len()).map(one).collect()
 }
 
-/// Hunts (or detects, as the options say) with the inputs that `from` names. `full`: under all of them, in all
-/// functions.
-pub fn over_inputs(program: &Program, from: &Path, options: &Options, full: bool) -> Result<Hunt, HuntError> {
+/// Hunts (or detects, as the options say) with the inputs that `from` names. Without `measuring`: under all of them, in
+/// all functions.
+pub fn over_inputs(
+    program: &Program,
+    from: &Path,
+    options: &Options,
+    measuring: Option<&Measuring>,
+) -> Result<Hunt, HuntError> {
     let begun = Instant::now();
     let clocked = options.budget.filter(|_| options.runs.is_none());
-    let (inputs, mut chosen, selected) = if full {
-        let programs = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
-        let unmeasured = Inputs::unmeasured(programs, options)?;
-        (unmeasured, Vec::new(), SelectionReport::default())
-    } else {
+    let full = measuring.is_none();
+    let (inputs, mut chosen, selected) = if let Some(measuring) = measuring {
         let share = Options {
             budget: clocked.map(|b| b * MEASURING / 10),
             ..options.clone()
         };
-        select(program, from, &share)?
+        select(program, from, &share, measuring)?
+    } else {
+        let programs = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
+        let unmeasured = Inputs::unmeasured(programs, options)?;
+        (unmeasured, Vec::new(), SelectionReport::default())
     };
     let mut notices = Vec::new();
     if full {

@@ -4,6 +4,7 @@
 use crate::hunt::{HuntError, Options};
 use crate::input::Input;
 use crate::inputs;
+use crate::left_out::LeftOut;
 use crate::progress::Progress;
 use crate::site_index::SiteIndex;
 use crate::store::{MeasuredInput, Store};
@@ -13,7 +14,7 @@ use deadheat_pairs::PairSet;
 use deadheat_wire::plan::{Mode, Plan, Policy};
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A run of measuring may take this long.
@@ -62,6 +63,8 @@ pub struct Inputs {
     pub runs: u64,
     /// Seconds of the whole.
     pub seconds: f64,
+    /// Functions of the program's file that are not measured, and why.
+    pub left_out: LeftOut,
 }
 
 impl Inputs {
@@ -98,8 +101,14 @@ impl Inputs {
     }
 }
 
-/// Measures the inputs that the store does not know.
-pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store: &Store) -> Result<Inputs, HuntError> {
+/// Measures the inputs that the store does not know; the functions in `left_out` are not looked at.
+pub fn measure(
+    programs: Vec<Program>,
+    base: &Program,
+    options: &Options,
+    store: &Store,
+    left_out: LeftOut,
+) -> Result<Inputs, HuntError> {
     let begun = Instant::now();
     base.check()?;
     let stage_options = StageOptions {
@@ -116,7 +125,7 @@ pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store:
     let mut inputs: Vec<(One, u64)> = Vec::new();
     for program in programs {
         let input = options.input(&program)?;
-        let name = inputs::name(&input, base);
+        let name = left_out.salt(inputs::name(&input, base));
         let measured = store.measured(input.program, name)?;
         let one = One {
             known: measured.is_some(),
@@ -136,12 +145,18 @@ pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store:
     let total = inputs.len();
     let next = AtomicUsize::new(0);
     let runs = AtomicUsize::new(0);
+    let measuring = Measuring {
+        stage: &stage,
+        options,
+        left_out: &left_out,
+        module: AtomicU32::new(0),
+    };
     let slots: Vec<Mutex<&mut One>> = inputs.iter_mut().map(|(one, _)| Mutex::new(one)).collect();
     let work = || {
         while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Ok(mut one) = slot.lock() else { continue };
             if one.measured.is_none() && !stage.stopped() {
-                run(&stage, &mut one, options);
+                measuring.one(&mut one);
                 let done = runs.fetch_add(1, Ordering::Relaxed) + 1;
                 progress.phase(&format!("measuring {total} inputs"), done as u64);
             }
@@ -171,6 +186,7 @@ pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store:
     let mut all = Inputs {
         inputs: inputs.into_iter().map(|(one, _)| one).collect(),
         runs: runs.into_inner() as u64,
+        left_out,
         ..Inputs::default()
     };
     number(&mut all);
@@ -178,23 +194,62 @@ pub fn measure(programs: Vec<Program>, base: &Program, options: &Options, store:
     Ok(all)
 }
 
-fn run(stage: &Stage, one: &mut One, options: &Options) {
-    let own = match stage.with(one.program.clone()) {
-        Ok(own) => own,
-        Err(error) => return one.notices.push(error.to_string()),
-    };
-    let plan = Plan {
-        hang_yields: Rules::new(options.seed).plan.hang_yields,
-        ..Plan::new(Mode::Functions, Policy::Fifo)
-    };
-    match own.run(&plan) {
-        Ok(run) => take_in(one, &run),
-        Err(error) => one.notices.push(error.to_string()),
+/// The program's file is a module whose number is not known.
+const NO_MODULE: u32 = u32::MAX;
+
+/// What runs of measuring share.
+struct Measuring<'a> {
+    stage: &'a Stage,
+    options: &'a Options,
+    left_out: &'a LeftOut,
+    /// The number of the program's file among the modules of a run, or [`NO_MODULE`]: known for sure only afterwards.
+    module: AtomicU32,
+}
+
+impl Measuring<'_> {
+    fn one(&self, one: &mut One) {
+        let own = match self.stage.with(one.program.clone()) {
+            Ok(own) => own,
+            Err(error) => return one.notices.push(error.to_string()),
+        };
+        let mut module = self.module.load(Ordering::Relaxed);
+        loop {
+            let run = match own.run(&self.plan(module)) {
+                Ok(run) => run,
+                Err(error) => return one.notices.push(error.to_string()),
+            };
+            let really = self.module_of(&run);
+            if module == NO_MODULE || module == really || self.left_out.functions.is_empty() {
+                return take_in(one, &run, self.left_out, module);
+            }
+            // Functions were left out that should not have been.
+            module = really;
+            self.module.store(really, Ordering::Relaxed);
+        }
+    }
+
+    fn plan(&self, module: u32) -> Plan {
+        let left_out = u16::try_from(module).map(|module| self.left_out.sites(module));
+        Plan {
+            hang_yields: Rules::new(self.options.seed).plan.hang_yields,
+            functions: left_out.ok().filter(|sites| !sites.is_empty()),
+            ..Plan::new(Mode::Functions, Policy::Fifo)
+        }
+    }
+
+    /// The number of the program's file in a run. Of several processes each may have other modules.
+    fn module_of(&self, run: &Run) -> u32 {
+        let file = self.stage.program.file.to_string_lossy();
+        let mut modules = run.records.modules.iter();
+        match modules.position(|m| m.path == file && !m.calls) {
+            Some(number) if run.records.processes <= 1 => number as u32,
+            _ => NO_MODULE,
+        }
     }
 }
 
 /// The pairs of all processes of a run.
-fn take_in(one: &mut One, run: &Run) {
+fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
     let records = &run.records;
     if Outcome::of(run).inconclusive() || records.functions.is_empty() {
         let why = format!("it was stopped after {:.1?}", run.elapsed);
@@ -225,6 +280,9 @@ fn take_in(one: &mut One, run: &Run) {
         }
         measured.widened += process.spans.widened;
         measured.dropped += process.spans.dropped;
+    }
+    if let Ok(module) = u16::try_from(module) {
+        measured.left_out = left_out.inherit(module, records, &mut measured);
     }
     for notice in &records.notices {
         one.notices.push(crate::describe::notice(notice));

@@ -1,10 +1,14 @@
 //! From measured inputs to a selection, and that in the words of the report.
 
-use crate::measuring::Inputs;
+use crate::left_out::LeftOut;
+use crate::measuring::{Function, Inputs};
+use crate::site_index::SiteIndex;
 use deadheat_confirm::Program;
+use deadheat_model::SiteId;
+use deadheat_pairs::Reason;
 use deadheat_pairs::{Measured, Selection};
 use deadheat_report::finding;
-use deadheat_report::selection::{FunctionName, SelectedInput, SelectionReport, VERSION};
+use deadheat_report::selection::{FunctionName, NotMeasured, SelectedInput, SelectionReport, Unmeasured, VERSION};
 
 /// Chooses inputs and functions.
 pub fn select(inputs: &Inputs) -> Selection {
@@ -35,6 +39,7 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
             watched: Vec::new(),
             measured: one.measured.is_some(),
             known: one.known,
+            left_out: one.measured.as_ref().map_or(0, |m| m.left_out),
             notices: one.notices.clone(),
         })
         .collect();
@@ -48,7 +53,11 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
         *sum += g.new as u64;
         Some(*sum)
     });
-    let mut notices = Vec::new();
+    let mut notices = inputs.left_out.notices.clone();
+    let measured = || inputs.inputs.iter().filter_map(|one| one.measured.as_ref());
+    if !inputs.left_out.functions.is_empty() && measured().next().is_some() && measured().all(|m| m.left_out == 0) {
+        notices.push("functions that need no measuring were measured all the same: their pairs are their own".into());
+    }
     let failed = inputs.inputs.iter().filter(|one| one.measured.is_none()).count();
     if failed > 0 {
         notices.push(format!(
@@ -65,15 +74,8 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
                 .first()
                 .map_or_else(String::new, |one| format!("{:016x}", one.input.program)),
         },
-        functions: inputs
-            .functions
-            .iter()
-            .map(|f| FunctionName {
-                name: f.name.clone(),
-                file: f.file.clone(),
-                line: f.line,
-            })
-            .collect(),
+        functions: inputs.functions.iter().map(named).collect(),
+        unmeasured: not_measured(base, &inputs.left_out),
         pairs: selection.all.iter().collect(),
         inputs: selected,
         growth: growth.collect(),
@@ -81,5 +83,43 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
         seconds: inputs.seconds,
         against: None,
         notices,
+    }
+}
+
+fn named(function: &Function) -> FunctionName {
+    FunctionName {
+        name: function.name.clone(),
+        file: function.file.clone(),
+        line: function.line,
+    }
+}
+
+/// Which functions of the program's file need not be measured, and why.
+fn not_measured(base: &Program, left_out: &LeftOut) -> NotMeasured {
+    let index = SiteIndex::of_paths(&[base.file.to_string_lossy().into_owned()]);
+    let name = |index_of: &u32| {
+        named(&index.function(SiteId {
+            module: 0,
+            index: *index_of,
+        }))
+    };
+    let told = left_out.functions.iter().map(|(own, reason)| Unmeasured {
+        function: name(own),
+        reason: match reason {
+            Reason::OwnStack => "own-stack",
+            Reason::OneThread => "one-thread",
+            Reason::Inherits(_) => "inherits",
+        }
+        .into(),
+        from: reason.sources().iter().map(name).collect(),
+    });
+    NotMeasured {
+        of: left_out.measurable as u32,
+        loop_assumption: left_out.loops,
+        functions: if left_out.functions.is_empty() {
+            Vec::new()
+        } else {
+            told.collect()
+        },
     }
 }

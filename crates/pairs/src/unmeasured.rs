@@ -17,7 +17,8 @@
 //!
 //! Functions in a cycle of calls stay measured. Calls through pointers may synchronise and create threads. A path that
 //! ends in an exception or does not return is none that a caller must call on. Numbers in the linked code and in the
-//! bitcode meet by symbol: what has no name of its own stays measured.
+//! bitcode meet by symbol: what has no name of its own (static functions of one name in
+//! two files) stays measured.
 //!
 //! Cost: linear in the instructions, times the callers for functions that may inherit.
 
@@ -36,8 +37,8 @@ use std::collections::{HashMap, HashSet};
 /// A function of the linked program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkedFunction {
-    /// Its symbol; empty if it has none of its own.
-    pub name: String,
+    /// Its symbols: more than one where copies were merged or an alias stands beside it.
+    pub names: Vec<String>,
     /// It has an entry that measuring can switch on.
     pub measurable: bool,
     /// Functions whose code calls it, by their places in the list.
@@ -102,9 +103,11 @@ pub fn unmeasured(program: &Program, linked: &[LinkedFunction], assumptions: Ass
     // Whoever is inherited from is measured, though in no race itself.
     let sources: HashSet<u32> = reasons.iter().flatten().flat_map(Reason::sources).copied().collect();
     for (n, function) in linked.iter().enumerate() {
+        let Some(body) = code.body[n].filter(|_| function.measurable) else {
+            continue;
+        };
         let stands_for_others = sources.contains(&(n as u32));
-        let alone = reasons[n] == Some(Reason::OneThread);
-        if function.measurable && !stands_for_others && !alone && own_stack.holds(&code, function) {
+        if !stands_for_others && !alone[body.index()] && own_stack.holds(&code, body, function) {
             reasons[n] = Some(Reason::OwnStack);
         }
     }
@@ -121,6 +124,8 @@ struct Code<'a> {
     linked_as: Vec<Option<u32>>,
     /// Bodies by name; none where several have it.
     named: HashMap<&'a str, Option<FunctionId>>,
+    /// All names of linked functions.
+    names: HashSet<&'a str>,
 }
 
 impl<'a> Code<'a> {
@@ -131,12 +136,14 @@ impl<'a> Code<'a> {
             known.and_modify(|body| *body = None).or_insert(Some(id));
         }
         let mut times: HashMap<&str, u32> = HashMap::new();
-        for function in linked {
-            *times.entry(&function.name).or_default() += 1;
+        for name in linked.iter().flat_map(|f| &f.names) {
+            *times.entry(name).or_default() += 1;
         }
         let of = |function: &LinkedFunction| {
-            let own = times[function.name.as_str()] == 1;
-            named.get(function.name.as_str()).copied().flatten().filter(|_| own)
+            let known = |name: &String| named.contains_key(name.as_str());
+            let mut names = function.names.iter().filter(|name| known(name));
+            let (name, more) = (names.next()?.as_str(), names.next());
+            named[name].filter(|_| times[name] == 1 && more.is_none())
         };
         let body: Vec<Option<FunctionId>> = linked.iter().map(of).collect();
         let mut linked_as = vec![None; module.functions.len()];
@@ -151,6 +158,7 @@ impl<'a> Code<'a> {
             body,
             linked_as,
             named,
+            names: times.into_keys().collect(),
         }
     }
 
@@ -163,8 +171,8 @@ impl<'a> Code<'a> {
         }
         match self.linked_as[body.index()] {
             Some(linked) => self.calls_known(linked),
-            // Its name may be that of several linked functions.
-            None => !self.linked.iter().any(|f| f.name == self.module.function_name(body)),
+            // Its name may be that of several linked functions, or of one that has others too.
+            None => !self.names.contains(self.module.function_name(body)),
         }
     }
 

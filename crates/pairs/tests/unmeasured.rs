@@ -20,7 +20,7 @@ impl Example {
         let mut linked: Vec<LinkedFunction> = module
             .functions()
             .map(|(id, function)| LinkedFunction {
-                name: module.function_name(id).into(),
+                names: vec![module.function_name(id).into()],
                 measurable: true,
                 callers: Vec::new(),
                 referred: module[function.symbol].address_taken,
@@ -43,7 +43,7 @@ impl Example {
     }
 
     fn place(&self, name: &str) -> usize {
-        self.linked.iter().position(|f| f.name == name).unwrap()
+        self.linked.iter().position(|f| f.names == [name]).unwrap()
     }
 
     /// In the linked code `name` is inlined into its callers.
@@ -56,7 +56,7 @@ impl Example {
                 function.callers.extend(&into);
             }
         }
-        self.linked[at as usize].name = "gone".into();
+        self.linked[at as usize].names = vec!["gone".into()];
         self.linked[at as usize].measurable = false;
         self
     }
@@ -67,7 +67,10 @@ impl Example {
             Reason::OwnStack => "own stack".into(),
             Reason::OneThread => "one thread".into(),
             Reason::Inherits(from) => {
-                let mut names: Vec<&str> = from.iter().map(|f| self.linked[*f as usize].name.as_str()).collect();
+                let mut names: Vec<&str> = from
+                    .iter()
+                    .map(|f| self.linked[*f as usize].names[0].as_str())
+                    .collect();
                 names.sort_unstable();
                 names.join(" ")
             }
@@ -155,7 +158,7 @@ fn what_is_called_in_ways_that_are_not_known_stays_measured() {
     // Called from code without bitcode.
     let mut foreign = threaded(&rest);
     foreign.linked.push(LinkedFunction {
-        name: "assembly".into(),
+        names: vec!["assembly".into()],
         ..LinkedFunction::default()
     });
     let last = foreign.linked.len() as u32 - 1;

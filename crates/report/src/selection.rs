@@ -18,6 +18,9 @@ pub struct SelectionReport {
     pub program: Program,
     /// Functions that ran under some input and have statements to watch.
     pub functions: Vec<FunctionName>,
+    /// Functions that need not be measured.
+    #[serde(default)]
+    pub unmeasured: NotMeasured,
     /// All concurrent pairs, by places in `functions`, ascending.
     pub pairs: Vec<(u32, u32)>,
     /// The inputs, in the order of the list.
@@ -43,6 +46,30 @@ pub struct FunctionName {
     pub file: String,
     /// Line, from 1; 0 unknown.
     pub line: u32,
+}
+
+/// Functions of the program's file that need not be measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NotMeasured {
+    /// Of so many that could be.
+    pub of: u32,
+    /// Whether loops are taken to go round at least once: where one does not, pairs of those that inherit may be claimed
+    /// that are not concurrent.
+    pub loop_assumption: bool,
+    /// Which.
+    pub functions: Vec<Unmeasured>,
+}
+
+/// A function that need not be measured.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Unmeasured {
+    /// It.
+    pub function: FunctionName,
+    /// `own-stack`: it touches its own stack only; `one-thread`: it runs before the first thread; `inherits`: it has
+    /// the pairs of its callers.
+    pub reason: String,
+    /// Whose pairs it has.
+    pub from: Vec<FunctionName>,
 }
 
 /// An input of a selection.
@@ -72,6 +99,9 @@ pub struct SelectedInput {
     pub measured: bool,
     /// Whether the measurement was in the store.
     pub known: bool,
+    /// Functions that its run did not measure.
+    #[serde(default)]
+    pub left_out: u32,
     /// What limits it.
     pub notices: Vec<String>,
 }
@@ -158,6 +188,7 @@ impl SelectionReport {
                 _ => format!(" ({} % left out)", (ran - watched) * 100 / ran),
             }
         );
+        text += &self.unmeasured_text(all);
         let _ = writeln!(text, "  input      pairs    new  alone  seconds  detection in");
         for input in &self.inputs {
             let detection = match input.chosen {
@@ -209,6 +240,39 @@ impl SelectionReport {
         }
         let _ = writeln!(text, "\n{} runs, {:.1} s", self.runs, self.seconds);
         text
+    }
+
+    /// What need not be measured, for a person.
+    fn unmeasured_text(&self, all: bool) -> String {
+        let NotMeasured {
+            of,
+            loop_assumption,
+            functions,
+        } = &self.unmeasured;
+        if functions.is_empty() {
+            return String::new();
+        }
+        let because = |reason: &str| functions.iter().filter(|f| f.reason == reason).count();
+        let mut text = format!(
+            "{} of {of} functions need no measuring: {} touch their own stack only, {} run before the first thread, {} have the pairs of their callers{}\n",
+            functions.len(),
+            because("own-stack"),
+            because("one-thread"),
+            because("inherits"),
+            match loop_assumption {
+                true => " (taking it that loops go round at least once; --no-loop-assumption)",
+                false => "",
+            }
+        );
+        for one in functions.iter().filter(|_| all) {
+            let from: Vec<&str> = one.from.iter().map(|f| f.name.as_str()).collect();
+            let _ = match one.reason.as_str() {
+                "own-stack" => writeln!(text, "      {}: its own stack only", one.function.name),
+                "one-thread" => writeln!(text, "      {}: before the first thread", one.function.name),
+                _ => writeln!(text, "      {}: as {}", one.function.name, from.join(", ")),
+            };
+        }
+        text + "\n"
     }
 
     /// Functions that ran, and those that detection looks into, summed over the inputs.

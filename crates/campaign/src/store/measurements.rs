@@ -21,6 +21,8 @@ pub struct MeasuredInput {
     pub widened: u64,
     /// Instances dropped.
     pub dropped: u64,
+    /// Functions that were not measured, see `left_out`.
+    pub left_out: u32,
 }
 
 impl Store {

@@ -344,6 +344,20 @@ pub struct Many {
     /// With --inputs: detect under every input and in all functions
     #[arg(long, requires = "inputs")]
     pub no_select: bool,
+    #[command(flatten)]
+    pub measuring: Measuring,
+}
+
+/// Which functions are measured.
+#[derive(Debug, Args)]
+pub struct Measuring {
+    /// With --inputs: do not take it that a loop goes round at least once, when it is decided which functions have the pairs
+    /// of their callers
+    #[arg(long, requires = "inputs")]
+    pub no_loop_assumption: bool,
+    /// With --inputs: measure every function, also those that need not be by the program's bitcode
+    #[arg(long, requires = "inputs")]
+    pub measure_all: bool,
 }
 
 /// Arguments of `select`.
@@ -352,9 +366,11 @@ pub struct Select {
     /// Inputs: a list of command lines, a directory of files (for @@ or standard input), or a store
     #[arg(long, value_name = "FILE")]
     pub inputs: PathBuf,
-    /// List the functions that detection looks into, and all pairs
+    /// List the functions that detection looks into, those that need no measuring, and all pairs
     #[arg(long)]
     pub all: bool,
+    #[command(flatten)]
+    pub measuring: Measuring,
     /// Say what is new since this selection (a file written with --format json)
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,

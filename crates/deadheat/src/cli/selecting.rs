@@ -1,10 +1,13 @@
 //! `select`, and `hunt` and `detect` over many inputs.
 
-use super::arguments::{Many, Output, Runs, Select};
+use super::arguments::{Many, Measuring, Output, Runs, Select};
 use super::hunting::{Refusal, interrupts, prepare};
 use super::{failed, misused, output};
+use crate::driver::installation;
 use deadheat_campaign::confirm::{Oracle, Program};
+use deadheat_campaign::left_out::{Assumptions, Reading};
 use deadheat_campaign::report::selection::SelectionReport;
+use deadheat_campaign::scan::worker_in;
 use deadheat_campaign::{Extent, Options, guided};
 use std::ffi::OsString;
 use std::io::Write;
@@ -48,7 +51,12 @@ pub fn select(select: Select) -> ExitCode {
         functions: None,
         proven: Arc::default(),
     };
-    let mut report = match guided::select(&program, &select.inputs, &options) {
+    let mut report = match guided::select(
+        &program,
+        &select.inputs,
+        &options,
+        &measuring(&select.measuring, options.jobs),
+    ) {
         Ok((_, _, report)) => report,
         Err(error) => return failed(&error),
     };
@@ -70,6 +78,20 @@ pub fn select(select: Select) -> ExitCode {
         Err(error) => failed(&error),
         Ok(()) if report.inputs.iter().any(|i| !i.measured) => failed(&"not every input could be measured"),
         Ok(()) => ExitCode::SUCCESS,
+    }
+}
+
+fn measuring(chosen: &Measuring, jobs: usize) -> guided::Measuring {
+    let reading = Reading {
+        worker: worker_in(&installation::directory()),
+        jobs,
+        cache: None,
+        assumptions: Assumptions {
+            loops: !chosen.no_loop_assumption,
+        },
+    };
+    guided::Measuring {
+        leaving_out: (!chosen.measure_all).then_some(reading),
     }
 }
 
@@ -97,7 +119,8 @@ pub fn over_inputs(
     let Some(inputs) = &many.inputs else {
         return misused(&"name the inputs: --inputs FILE");
     };
-    match guided::over_inputs(&program, inputs, &options, many.no_select) {
+    let measuring = (!many.no_select).then(|| measuring(&many.measuring, options.jobs));
+    match guided::over_inputs(&program, inputs, &options, measuring.as_ref()) {
         Ok(hunt) => output::finish(
             &hunt.report,
             output,

@@ -35,10 +35,12 @@ impl OwnStack {
     }
 
     /// Whether it holds of all that is watched in a linked function.
-    pub fn holds(&self, code: &Code<'_>, function: &LinkedFunction) -> bool {
+    pub fn holds(&self, code: &Code<'_>, body: FunctionId, function: &LinkedFunction) -> bool {
+        if !self.0[body.index()] {
+            return false;
+        }
         let own = |name: &String| matches!(code.named.get(name.as_str()), Some(Some(f)) if self.0[f.index()]);
-        let sources = function.sources.as_ref();
-        sources.is_some_and(|names| own(&function.name) && names.iter().all(own))
+        function.sources.as_ref().is_some_and(|names| names.iter().all(own))
     }
 }
 
