@@ -48,7 +48,7 @@ pub fn select(
     options: &Options,
     measuring: &Measuring,
 ) -> Result<(Inputs, Vec<Chosen>, SelectionReport), HuntError> {
-    let programs = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
+    let list = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
     let directory = directory(program, options);
     let store = Store::open(&directory)?;
     let left_out = measuring.leaving_out.as_ref().map(|reading| {
@@ -61,9 +61,10 @@ pub fn select(
             },
         )
     });
-    let inputs = measure(programs, program, options, &store, left_out.unwrap_or_default())?;
+    let inputs = measure(list.programs, program, options, &store, left_out.unwrap_or_default())?;
     let selection = selecting::select(&inputs);
     let mut report = selecting::report(program, &inputs, &selection);
+    report.notices.extend(list.notices);
     report.notices.extend(store.warnings.iter().cloned());
     Ok((inputs, selection.chosen, report))
 }
@@ -89,6 +90,7 @@ pub fn over_inputs(
     let begun = Instant::now();
     let clocked = options.budget.filter(|_| options.runs.is_none());
     let full = measuring.is_none();
+    let mut notices = Vec::new();
     let (inputs, mut chosen, selected) = if let Some(measuring) = measuring {
         let share = Options {
             budget: clocked.map(|b| b * MEASURING / 10),
@@ -96,11 +98,11 @@ pub fn over_inputs(
         };
         select(program, from, &share, measuring)?
     } else {
-        let programs = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
-        let unmeasured = Inputs::unmeasured(programs, options)?;
+        let list = inputs::read(from, program).map_err(|e| HuntError::Label(e.to_string()))?;
+        notices.extend(list.notices);
+        let unmeasured = Inputs::unmeasured(list.programs, options)?;
         (unmeasured, Vec::new(), SelectionReport::default())
     };
-    let mut notices = Vec::new();
     if full {
         chosen = everything(&inputs);
     } else {

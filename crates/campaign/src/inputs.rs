@@ -1,10 +1,14 @@
 //! Many inputs of one program: `--inputs FILE`, the same for `select`, `hunt` and `detect`.
 //!
-//! FILE is a list of command lines, a directory of files, or a store. In a list each line is one input: shell words
+//! FILE is a list of command lines, a directory of files, a store, `ctest:DIR` (the tests of a CTest build directory that
+//! run the program) or `cargo` (the tests of a Rust test program). In a list each line is one input: shell words
 //! that are added to the program's arguments, and before them `stdin=FILE`, `env=NAME=VALUE`, `cwd=DIR`, or
 //! `files=DIR`, which makes an input of each file of a directory. `#` begins a comment. A file of a directory takes the
 //! place of `@@` in the arguments, else it is the standard input. Of a store, the inputs that it keeps of the program.
 //! Relative names in a list are relative to its own directory.
+
+pub mod ctest;
+pub mod libtest;
 
 use crate::hash::Fnv;
 use crate::input::Input;
@@ -42,13 +46,58 @@ pub enum InputsError {
     /// A store.
     #[error("{0}")]
     Store(String),
+    /// A build directory with tests.
+    #[error("{0}: {1}")]
+    Tests(PathBuf, String),
+    /// A program that lists no tests.
+    #[error("{0} lists no tests when asked to (--list --format terse): `cargo` is for what cargo builds of tests")]
+    NoTests(PathBuf),
 }
 
-/// The inputs that `from` names for this program, each as the program with that input, in order.
-pub fn read(from: &Path, program: &Program) -> Result<Vec<Program>, InputsError> {
+/// What was read.
+#[derive(Debug, Default)]
+pub struct List {
+    /// The program with each input, in order.
+    pub programs: Vec<Program>,
+    /// What was left out.
+    pub notices: Vec<String>,
+}
+
+impl From<Vec<Program>> for List {
+    fn from(programs: Vec<Program>) -> List {
+        List {
+            programs,
+            notices: Vec::new(),
+        }
+    }
+}
+
+/// What says that inputs are the tests of a CTest build directory.
+const CTEST: &[u8] = b"ctest:";
+/// What says that inputs are the program's own tests.
+const CARGO: &str = "cargo";
+
+/// The inputs that `from` names for this program.
+pub fn read(from: &Path, program: &Program) -> Result<List, InputsError> {
     let io = |e| InputsError::Read(from.into(), e);
-    let from = &std::path::absolute(from).map_err(io)?;
-    let inputs = if from.join("store.sqlite").exists() {
+    let list = if let Some(directory) = from.as_os_str().as_bytes().strip_prefix(CTEST) {
+        ctest::read(&std::path::absolute(OsStr::from_bytes(directory)).map_err(io)?, program)?
+    } else if from == Path::new(CARGO) {
+        libtest::read(program)?
+    } else {
+        named(&std::path::absolute(from).map_err(io)?, program)?.into()
+    };
+    match list.programs.len() {
+        0 => Err(InputsError::Empty(from.into())),
+        n if n > MOST => Err(InputsError::TooMany(from.into())),
+        _ => Ok(list),
+    }
+}
+
+/// The inputs of a store, directory or list.
+fn named(from: &Path, program: &Program) -> Result<Vec<Program>, InputsError> {
+    let io = |e| InputsError::Read(from.into(), e);
+    Ok(if from.join("store.sqlite").exists() {
         stored(from, program)?
     } else if from.is_dir() {
         let files = files(from).map_err(io)?;
@@ -61,16 +110,11 @@ pub fn read(from: &Path, program: &Program) -> Result<Vec<Program>, InputsError>
         let here = from.parent().unwrap_or(Path::new("/"));
         let mut inputs = Vec::new();
         for (n, line) in text.lines().enumerate() {
-            let at = |why: String| InputsError::Line(from.clone(), n + 1, why);
+            let at = |why: String| InputsError::Line(from.into(), n + 1, why);
             inputs.extend(of_line(line, here, program).map_err(at)?);
         }
         inputs
-    };
-    match inputs.len() {
-        0 => Err(InputsError::Empty(from.clone())),
-        n if n > MOST => Err(InputsError::TooMany(from.clone())),
-        _ => Ok(inputs),
-    }
+    })
 }
 
 /// The programs of a list: each line is one, its name and arguments as shell words, after any of `stdin=FILE`,

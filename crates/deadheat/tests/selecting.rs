@@ -235,3 +235,50 @@ fn what_need_not_be_measured_is_told_and_changes_no_pair() {
     assert!(text.contains("2 of 6 functions need no measuring"), "{text}");
     assert!(text.contains("loops go round at least once"), "{text}");
 }
+
+#[test]
+fn tests_of_a_ctest_directory_are_inputs() {
+    let place = Place::new("select-ctest");
+    let program = place.build("letters", LETTERS);
+    let tests: Vec<String> = ["x", "ly"]
+        .iter()
+        .map(|letters| format!(r#"{{"name":"t{letters}","command":[{program:?},"{letters}"],"properties":[]}}"#))
+        .collect();
+    let shown = format!(
+        r#"{{"kind":"ctestInfo","version":{{"major":1,"minor":0}},"tests":[{},{{"name":"o","command":["/bin/true"]}}]}}"#,
+        tests.join(",")
+    );
+    // A CTest that says so.
+    place.write("shown.json", &shown);
+    let ctest = place.write(
+        "ctest",
+        "#!/bin/sh\ntest \"$1\" = --show-only=json-v1 && cat shown.json\n",
+    );
+    std::fs::set_permissions(&ctest, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", place.join("").display(), std::env::var("PATH").unwrap());
+    let mut select = place.tool(&["select", "--inputs", "ctest:.", "--format", "json", "--", "./letters"]);
+    let output = select.env("PATH", path).output().unwrap();
+    let report = json(&String::from_utf8_lossy(&output.stdout));
+    let arguments: Vec<&serde_json::Value> = report["inputs"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|i| &i["args"])
+        .collect();
+    assert_eq!(
+        arguments,
+        [&serde_json::json!(["x"]), &serde_json::json!(["ly"])],
+        "{report}"
+    );
+    let notices = report["notices"].to_string();
+    assert!(
+        notices.contains("of 3 tests 1 run other programs (/bin/true)"),
+        "{notices}"
+    );
+    let (status, told) = place.run(&["select", "--inputs", "ctest:nowhere", "--", "./letters"]);
+    assert_eq!(status, 3, "{told}");
+    assert!(told.contains("nowhere"), "{told}");
+    let (status, told) = place.run(&["select", "--inputs", "cargo", "--", "./letters"]);
+    assert_eq!(status, 3, "{told}");
+    assert!(told.contains("lists no tests"), "{told}");
+}

@@ -337,8 +337,9 @@ pub struct Oracles {
 /// Many inputs.
 #[derive(Debug, Args)]
 pub struct Many {
-    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), or a store. Detection looks
-    /// only under few of them and in few functions, which together cover what can run at the same time
+    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), a store, ctest:DIR (a build
+    /// directory's tests of this program), or cargo (a Rust test program's tests). Detection looks only under few of
+    /// them and in few functions, which together cover what can run at the same time
     #[arg(long, value_name = "FILE")]
     pub inputs: Option<PathBuf>,
     /// With --inputs: detect under every input and in all functions
@@ -363,7 +364,8 @@ pub struct Measuring {
 /// Arguments of `select`.
 #[derive(Debug, Args)]
 pub struct Select {
-    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), or a store
+    /// Inputs: a list of command lines, a directory of files (for @@ or standard input), a store, ctest:DIR (a build
+    /// directory's tests of this program), or cargo (a Rust test program's tests)
     #[arg(long, value_name = "FILE")]
     pub inputs: PathBuf,
     /// List the functions that detection looks into, those that need no measuring, and all pairs

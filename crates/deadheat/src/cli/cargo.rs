@@ -20,6 +20,8 @@ Usage: cargo deadheat COMMAND [HUNT OPTIONS] [CARGO OPTIONS] [-- ARGUMENTS]
   run     cargo run, with sites; an ordinary run of the program
   hunt    cargo run, as a hunt: detect, confirm, report
   test    cargo test, each test hunted in as a program of its own
+  select  cargo test, each test an input: which functions run at the same time under which, and which tests
+          together cover that: deadheat select
   report  what was found in this workspace: deadheat report
   replay  one finding again: deadheat replay
 
@@ -28,12 +30,15 @@ Examples:
   cargo deadheat hunt --bin server -- --threads 4
   cargo deadheat test                          all tests
   cargo deadheat test --budget 30s -p queue -- push
+  cargo deadheat select --lib
   cargo deadheat replay F1
   cargo deadheat replay --gdb F1
 
 Hunt options: --budget DURATION (of each test 10s if not given), --runs N, --walks N, --seed N, --switch P, --setup CMD,
 --timeout DURATION, --stdin FILE, --store DIR, --no-isolation, --suspected, --fail-on VERDICT, --suppressions FILE;
-for hunt also --format FORMAT, --output FILE, --exit-code N. See deadheat hunt --help.
+for hunt also --format FORMAT, --output FILE, --exit-code N. See deadheat hunt --help. Those of select: --setup CMD,
+--timeout DURATION, --store DIR, --no-isolation, --format FORMAT, --output FILE, --against FILE, --no-loop-assumption,
+--measure-all.
 
 The build lies in target/deadheat and leaves the ordinary one alone. Exit status: 0 nothing real found,
 1 at least one real finding, 2 wrong usage, 3 deadheat could not do the job, 101 cargo failed.";
@@ -54,8 +59,10 @@ const VALUED: [&str; 11] = [
 ];
 /// Those that only a hunt in one program has.
 const OF_ONE: [&str; 3] = ["--format", "--output", "--exit-code"];
-/// Options of a hunt without a value.
-const FLAGS: [&str; 2] = ["--suspected", "--no-isolation"];
+/// Those that only a selection has.
+const OF_SELECTION: [&str; 3] = ["--format", "--output", "--against"];
+/// Options of a hunt or a selection without a value.
+const FLAGS: [&str; 4] = ["--suspected", "--no-isolation", "--no-loop-assumption", "--measure-all"];
 
 /// Runs `cargo deadheat`.
 pub fn main(arguments: &[OsString]) -> ExitCode {
@@ -68,6 +75,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         "run" | "r" => build("run", rest),
         "hunt" => hunt(rest),
         "test" | "t" => test(rest),
+        "select" => select(rest),
         "report" | "replay" => stored(command, rest),
         each_test::NAME => return each_test::main(rest),
         "--help" | "-h" | "help" => {
@@ -76,7 +84,7 @@ pub fn main(arguments: &[OsString]) -> ExitCode {
         }
         other => {
             return super::misused(&format!(
-                "cargo deadheat has no command `{other}`; build, run, hunt, test, report and replay are there"
+                "cargo deadheat has no command `{other}`; build, run, hunt, test, select, report and replay are there"
             ));
         }
     };
@@ -125,6 +133,22 @@ fn test(arguments: &[OsString]) -> Result<ExitCode, DriverError> {
     } else {
         status
     })
+}
+
+/// `deadheat select` in each test program, its tests being the inputs.
+fn select(arguments: &[OsString]) -> Result<ExitCode, DriverError> {
+    let cargo = Cargo::prepare(arguments)?;
+    let mut split = Split::of(arguments, &OF_SELECTION);
+    split.keep_in(&cargo);
+    let mut words: Vec<OsString> = vec![runner("deadheat")?, "select".into(), "--inputs".into(), "cargo".into()];
+    words.append(&mut split.hunt);
+    words.push("--".into());
+    let mut ours: Vec<OsString> = vec!["--no-fail-fast".into()];
+    if !chooses_tests(&split.cargo) {
+        ours.push("--tests".into());
+    }
+    ours.append(&mut split.cargo);
+    finished(cargo.command("test", &ours, Some(&words))?)
 }
 
 /// `deadheat report` and `deadheat replay` on this workspace's store.

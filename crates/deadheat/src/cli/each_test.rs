@@ -9,11 +9,12 @@
 use super::arguments::{Output, Runs};
 use super::{duration, hunting, output};
 use clap::Parser;
+use deadheat_campaign::inputs::libtest::Choice;
 use deadheat_campaign::report::{Verdict, exit};
 use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// The runner's name as a command of `cargo deadheat`.
@@ -108,90 +109,6 @@ fn one(each: &EachTest, program: &OsString, name: &str, arguments: &[OsString]) 
     }
 }
 
-/// Which tests the arguments choose, and what is passed on to each.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Choice {
-    /// Arguments that choose.
-    filters: Vec<OsString>,
-    /// Whether ignored tests are asked for.
-    ignored: bool,
-    /// All others.
-    passed: Vec<OsString>,
-}
-
-impl Choice {
-    fn of(arguments: &[OsString]) -> Choice {
-        let mut choice = Choice::default();
-        let mut words = arguments.iter();
-        while let Some(word) = words.next() {
-            match word.to_str().unwrap_or_default() {
-                "--test-threads" | "--format" | "--color" | "--logfile" | "-Z" | "--shuffle-seed" => drop(words.next()),
-                "--skip" => choice
-                    .filters
-                    .extend([Some(word), words.next()].into_iter().flatten().cloned()),
-                "--exact" => choice.filters.push(word.clone()),
-                "--ignored" | "--include-ignored" => {
-                    choice.ignored = true;
-                    choice.filters.push(word.clone());
-                }
-                "-q" | "--quiet" => {}
-                text if text.starts_with("--test-threads=") || text.starts_with("--format=") => {}
-                text if text.starts_with("--skip=") || !text.starts_with('-') => choice.filters.push(word.clone()),
-                _ => choice.passed.push(word.clone()),
-            }
-        }
-        choice
-    }
-
-    /// Names of the chosen tests; none if the program does not answer as libtest does.
-    fn tests(&self, program: &OsString) -> Option<Vec<String>> {
-        let mut all = listed(program, &self.filters)?;
-        if !self.ignored {
-            let filters: Vec<OsString> = self.filters.iter().cloned().chain(["--ignored".into()]).collect();
-            let ignored = listed(program, &filters).unwrap_or_default();
-            all.retain(|test| !ignored.contains(test));
-        }
-        Some(all)
-    }
-
-    /// Arguments under which one test runs alone.
-    fn of_one(&self, test: &str) -> Vec<OsString> {
-        let mut words: Vec<OsString> = vec!["--exact".into(), test.into(), "--test-threads=1".into()];
-        if self.ignored {
-            words.push("--include-ignored".into());
-        }
-        words.extend(self.passed.iter().cloned());
-        words
-    }
-}
-
-/// Asks a test program for its tests.
-fn listed(program: &OsString, filters: &[OsString]) -> Option<Vec<String>> {
-    let mut command = Command::new(program);
-    command
-        .args(["--list", "--format", "terse"])
-        .args(filters)
-        .stdin(Stdio::null());
-    let output = command.stderr(Stdio::null()).output().ok()?;
-    output
-        .status
-        .success()
-        .then(|| parse(&String::from_utf8_lossy(&output.stdout)))?
-}
-
-/// The tests in a list; none if it is no list. Benchmarks are not run.
-fn parse(text: &str) -> Option<Vec<String>> {
-    let mut tests = Vec::new();
-    for line in text.lines().filter(|line| !line.trim().is_empty()) {
-        match line.rsplit_once(": ")? {
-            (name, "test") => tests.push(name.to_owned()),
-            (_, "benchmark" | "bench") => {}
-            _ => return None,
-        }
-    }
-    Some(tests)
-}
-
 fn log(status: u8) {
     let Some(path) = std::env::var_os(LOG) else { return };
     if let Ok(mut file) = std::fs::OpenOptions::new().append(true).open(path) {
@@ -235,29 +152,6 @@ fn statuses(text: &str) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn words(text: &str) -> Vec<OsString> {
-        text.split_whitespace().map(OsString::from).collect()
-    }
-
-    #[test]
-    fn lists_are_told_from_other_output() {
-        let text = "queue::push: test\nqueue::pop: test\nspeed: benchmark\n\n";
-        assert_eq!(parse(text).unwrap(), ["queue::push", "queue::pop"]);
-        assert_eq!(parse(""), Some(vec![]));
-        assert_eq!(parse("starting up\n"), None);
-        assert_eq!(parse("error: bad\n"), None);
-    }
-
-    #[test]
-    fn one_test_runs_by_itself() {
-        let choice = Choice::of(&words("push --skip slow --nocapture --test-threads 8 --ignored"));
-        assert_eq!(choice.filters, words("push --skip slow --ignored"));
-        assert_eq!(
-            choice.of_one("a::b"),
-            words("--exact a::b --test-threads=1 --include-ignored --nocapture")
-        );
-    }
 
     #[test]
     fn the_gravest_status_counts() {
