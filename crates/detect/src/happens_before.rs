@@ -149,6 +149,22 @@ impl HappensBefore {
         }
     }
 
+    /// The thread was told something by a way that is not followed: all that any thread did so far happens before what
+    /// it does next. More order than there is, never less.
+    pub fn acquire_all(&mut self, thread: ThreadId) {
+        self.ensure(thread);
+        let mut all = Clocks::default();
+        for (i, other) in self.threads.iter().enumerate() {
+            let id = ThreadId(i as u32);
+            all.hybrid.set(id, other.clocks.hybrid.get(id));
+            all.full.set(id, other.clocks.full.get(id));
+        }
+        self.learn(thread, &all, None, true);
+        for i in 0..self.threads.len() {
+            self.advance(ThreadId(i as u32), true);
+        }
+    }
+
     /// Nobody will acquire by this key any more (a barrier's round is over, the object is destroyed).
     pub fn edge_forgotten(&mut self, key: u64) {
         self.edges.remove(&key);
@@ -349,5 +365,24 @@ impl Release {
             }
             self.owner = None;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_told_by_anybody_comes_after_all_that_was_done_and_nothing_that_follows() {
+        let (a, b) = (ThreadId(1), ThreadId(2));
+        let mut hb = HappensBefore::new(Keep::Both);
+        hb.created(ThreadId::MAIN, a);
+        hb.created(ThreadId::MAIN, b);
+        let done = hb.full_epoch(a);
+        assert!(!hb.fully_ordered(b, a, done));
+        hb.acquire_all(b);
+        assert!(hb.fully_ordered(b, a, done) && hb.ordered(b, a, done));
+        let next = hb.full_epoch(a);
+        assert!(!hb.fully_ordered(b, a, next) && !hb.fully_ordered(a, b, hb.full_epoch(b)));
     }
 }

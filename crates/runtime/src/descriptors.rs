@@ -4,12 +4,13 @@
 //! every 32nd pick, or after a millisecond when nothing else can run.
 
 use crate::held::Held;
+use crate::observe;
 use crate::sys::sys;
 use crate::thread::{NEVER, Thread};
 use crate::token::{scheduler, wait};
 use crate::wait::{Outcome, Wait};
 use alloc::vec::Vec;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 
 static POLLED: Held<Vec<libc::pollfd>> = Held::new(Vec::new());
 
@@ -185,12 +186,43 @@ fn predicts() -> bool {
     )
 }
 
+/// Key of the edges through whatever has no key of its own; its bit is set in all keys.
+pub const OTHERS: u64 = 1 << 62;
+/// Key of the edges through all message queues of POSIX.
+pub const QUEUES: u64 = OTHERS | 1 << 60;
+
+/// `t` is about to do something with this descriptor that others may learn of: it writes, closes, connects.
+pub fn tells(t: &Thread, fd: i32) {
+    if observe::follows_edges()
+        && let Some(edge) = edge(fd)
+    {
+        tells_by(t, edge);
+    }
+}
+
+/// The same by something that is no descriptor.
+pub fn tells_by(t: &Thread, key: u64) {
+    if observe::follows_edges() {
+        observe::release_edge(t.id, ObjectKind::Descriptor, key);
+    }
+}
+
+/// See [`tells_by`].
+pub fn told_by(t: &Thread, key: u64) {
+    observe::told(t.id, ObjectKind::Descriptor, Some(key));
+}
+
+/// `t` learned something by this descriptor: data, the end of data, a connection, that it is ready.
+pub fn told(t: &Thread, fd: i32) {
+    let edge = if observe::follows_edges() { edge(fd) } else { None };
+    observe::told(t.id, ObjectKind::Descriptor, edge);
+}
+
 /// Key of the happens-before edges through a descriptor, if it carries any: a pipe's own; one for all
 /// sockets and event descriptors, since their other ends cannot be told (more order than there is, never
 /// less). Where races are predicted each TCP connection has its own: a client that had one answer before it asked the
 /// next thing orders nothing in the program.
-pub fn edge(fd: i32) -> Option<u64> {
-    const OTHERS: u64 = 1 << 62;
+fn edge(fd: i32) -> Option<u64> {
     let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
     // SAFETY: the kernel fills the buffer; zeroed it is valid too.
     let stat = unsafe {

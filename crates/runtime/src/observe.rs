@@ -227,6 +227,17 @@ pub fn thread_joined(t: ThreadId, child: ThreadId) {
     }
 }
 
+/// `t` asks `other` to end. Its cleanup handlers know what was done before; when they begin cannot be told where it may
+/// be cancelled at any time, so all that it does from now on counts as done after.
+pub fn cancelled(t: ThreadId, other: ThreadId) {
+    if let Some(clocks) = clocks() {
+        let edge = key(ObjectKind::Thread, u64::from(other.0));
+        clocks.release_edge(t, edge);
+        clocks.acquire_edge(other, edge);
+        refresh(t);
+    }
+}
+
 fn lock_id(clocks: &mut HappensBefore, kind: ObjectKind, addr: u64) -> LockId {
     let observer = OBSERVER.get();
     let slot = &mut observer.cache[(addr >> 3 ^ addr >> 13) as usize & (CACHE - 1)];
@@ -277,6 +288,25 @@ pub fn acquire_edge(t: ThreadId, kind: ObjectKind, addr: u64) {
     if let Some(clocks) = clocks() {
         clocks.acquire_edge(t, key(kind, addr));
         refresh(t);
+    }
+}
+
+/// Whether edges by their keys are of use in this run: there are clocks, and no pairs are looked for that nothing
+/// orders (see [`told`]).
+pub fn follows_edges() -> bool {
+    clocks().is_some() && !looks_for_unordered()
+}
+
+/// `t` was told something by the kernel. Who had a part in it cannot be told (another descriptor's other end, another
+/// process, a client), so where pairs are looked for that nothing orders it may have been anybody; else it was whoever
+/// released this edge, if there is one.
+pub fn told(t: ThreadId, kind: ObjectKind, edge: Option<u64>) {
+    if looks_for_unordered() {
+        if let Some(clocks) = clocks() {
+            clocks.acquire_all(t);
+        }
+    } else if let Some(edge) = edge {
+        acquire_edge(t, kind, edge);
     }
 }
 

@@ -4,6 +4,7 @@
 //! program's handler runs at a scheduling point, with the token, in the lowest-numbered thread that does
 //! not block it. Signals that a thread sends to itself or to its process never reach the kernel.
 
+use crate::descriptors::{OTHERS, tells_by, told_by};
 use crate::ending;
 use crate::held::Held;
 use crate::real::real;
@@ -176,7 +177,19 @@ pub fn take(t: &mut Thread, set: u64) -> Option<i32> {
     let lowest = pending & pending.wrapping_neg();
     t.pending &= !lowest;
     signals.process &= !lowest;
-    Some(lowest.trailing_zeros() as i32 + 1)
+    let signal = lowest.trailing_zeros() as i32 + 1;
+    told_by(t, edge(signal));
+    Some(signal)
+}
+
+/// Key of the edges from those who send a signal to those who handle it or waited for it.
+fn edge(signal: i32) -> u64 {
+    OTHERS | 1 << 58 | signal as u64
+}
+
+/// `t` is about to send a signal to this process.
+pub fn tells(t: &Thread, signal: i32) {
+    tells_by(t, edge(signal));
 }
 
 /// Signals pending for the thread or the process.
@@ -294,6 +307,7 @@ fn run(t: &mut Thread, signal: i32) {
         return;
     }
     scheduler().trail.mix(t.id, Event::Signal, signal as u64);
+    told_by(t, edge(signal));
     crate::token::progress();
     if handler.flags & libc::SA_RESETHAND != 0 {
         install(signal, DEFAULT);

@@ -33,9 +33,6 @@ interpose! {
         let round = word(a + ROUND).load(Relaxed);
         observe::release_edge(t.id, ObjectKind::Barrier, edge(a, round));
         let is_shared = word(a + SHARED).load(Relaxed) != 0;
-        if is_shared {
-            shared::given(t);
-        }
         let arrived = word(a).fetch_add(1, Relaxed) + 1;
         progress();
         if arrived == word(a + COUNT).load(Relaxed) {

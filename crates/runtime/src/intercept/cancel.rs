@@ -1,6 +1,7 @@
 //! Cancellation: requests are noted here too, so that a wait ends for them; libc does the rest.
 
 use super::interpose;
+use crate::observe;
 use crate::real::real;
 use crate::thread::Thread;
 use crate::token::{point, scheduler};
@@ -26,9 +27,9 @@ interpose! {
     fn pthread_cancel(t; pthread: pthread_t) -> c_int {
         let Some(target) = scheduler().threads.find(pthread) else { return libc::ESRCH };
         target.cancelled = !target.ended;
+        observe::cancelled(t.id, target.id);
         let result = real!(pthread_cancel: fn(pthread_t) -> c_int)(pthread);
         point(Operation::Continue);
-        let _ = t;
         result
     }
     fn pthread_setcancelstate(t; state: c_int, old: *mut c_int) -> c_int {

@@ -2,19 +2,29 @@
 
 use super::interpose;
 use crate::clock;
+use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, progress};
 use crate::wait::{Outcome, Wait};
 use core::ffi::c_void;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, pid_t, siginfo_t};
+
+/// Waits for children, see [`waits`]. What a child did may come from what any thread did before.
+fn until(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> Option<isize>) -> c_int {
+    let result = waits(t, pid, returns, attempt);
+    if result >= 0 {
+        observe::told(t.id, ObjectKind::Descriptor, None);
+    }
+    result
+}
 
 /// Makes a call that waits for children. `attempt` gets further options and gives nothing if no child is
 /// ready; `pid` is the child to wait for if it is one; `returns`: the caller does not want to wait.
 ///
 /// A wait is one scheduling point whether the child has ended already or not: how fast it is must not show.
-fn until(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> Option<isize>) -> c_int {
+fn waits(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> Option<isize>) -> c_int {
     point(Operation::External);
     super::cancel::test(t);
     if returns {

@@ -86,9 +86,6 @@ pub fn signal(t: &mut Thread, c: u64, all: bool) {
     let mut edge = false;
     // SAFETY: the caller's condition variable.
     let is_shared = unsafe { is_shared(c) };
-    if is_shared {
-        shared::given(t);
-    }
     while let Some(waiter) = first_waiting(|w| w.wait == Wait::Condition(c)) {
         if !edge {
             observe::release_edge(t.id, ObjectKind::Condition, c);

@@ -1,6 +1,10 @@
 //! Locks and messages between processes: the non-blocking form, tried again now and then.
+//!
+//! What they order: a message what was done before it was sent; a semaphore set all operations on it; locks of open
+//! files (`flock`, `F_OFD_SETLK`) their holders. Locks of POSIX belong to the process, so they order no threads.
 
 use super::interpose;
+use crate::descriptors::{OTHERS, tells_by, told_by};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
@@ -29,20 +33,52 @@ fn until(t: &mut Thread, busy: &[c_int], deadline: u64, attempt: impl Fn() -> is
 /// System V semaphore operations; those that must not wait are left as they are.
 unsafe fn semaphores(t: &mut Thread, set: c_int, operations: *mut libc::sembuf, count: usize, deadline: u64) -> c_int {
     let flag = libc::IPC_NOWAIT as i16;
+    tells_by(t, system_v(set));
     // SAFETY: the caller's array, put back as it was.
-    unsafe {
+    let result = unsafe {
         let list = core::slice::from_raw_parts_mut(operations, count);
         let call = || sys!(libc::SYS_semop, set, operations, count);
         if list.iter().any(|o| o.sem_flg & flag != 0) {
-            return c_result(call()) as c_int;
+            c_result(call()) as c_int
+        } else {
+            list.iter_mut().for_each(|o| o.sem_flg |= flag);
+            let result = until(t, &[libc::EAGAIN], deadline, call) as c_int;
+            let error = crate::sys::errno();
+            list.iter_mut().for_each(|o| o.sem_flg &= !flag);
+            crate::sys::set_errno(error);
+            result
         }
-        list.iter_mut().for_each(|o| o.sem_flg |= flag);
-        let result = until(t, &[libc::EAGAIN], deadline, call) as c_int;
-        let error = crate::sys::errno();
-        list.iter_mut().for_each(|o| o.sem_flg &= !flag);
-        crate::sys::set_errno(error);
-        result
+    };
+    if result == 0 {
+        told_by(t, system_v(set));
     }
+    result
+}
+
+/// Key of the edges through a set of semaphores or a queue of System V.
+fn system_v(id: c_int) -> u64 {
+    OTHERS | 3 << 59 | id as u32 as u64
+}
+
+/// Key of the edges through locks of an open file.
+fn file(fd: c_int) -> u64 {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the buffer; zeroed it is valid too.
+    let stat = unsafe {
+        sys!(libc::SYS_fstat, fd, stat.as_mut_ptr());
+        stat.assume_init()
+    };
+    OTHERS | 1 << 59 | stat.st_ino
+}
+
+/// Takes, shares or gives back a file's lock by `call`.
+fn locks(t: &mut Thread, fd: c_int, call: impl FnOnce(&mut Thread) -> c_int) -> c_int {
+    tells_by(t, file(fd));
+    let result = call(t);
+    if result == 0 {
+        told_by(t, file(fd));
+    }
+    result
 }
 
 unsafe fn lock_rest(t: &mut Thread, fd: c_int, command: c_int, len: i64) -> c_int {
@@ -65,7 +101,12 @@ unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) ->
     let call = |command: c_int| unsafe { sys!(libc::SYS_fcntl, fd, command, argument) };
     let try_form = match command {
         libc::F_SETLKW => libc::F_SETLK,
-        libc::F_OFD_SETLKW => libc::F_OFD_SETLK,
+        libc::F_OFD_SETLKW => {
+            return locks(t, fd, |t| {
+                until(t, &[libc::EAGAIN, libc::EACCES], NEVER, || call(libc::F_OFD_SETLK)) as c_int
+            });
+        }
+        libc::F_OFD_SETLK => return locks(t, fd, |_| c_result(call(command)) as c_int),
         _ => return c_result(call(command)) as c_int,
     };
     until(t, &[libc::EAGAIN, libc::EACCES], NEVER, || call(try_form)) as c_int
@@ -73,10 +114,12 @@ unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) ->
 
 interpose! {
     fn flock(t; fd: c_int, operation: c_int) -> c_int {
-        if operation & libc::LOCK_NB != 0 {
-            return c_result(sys!(libc::SYS_flock, fd, operation)) as c_int;
-        }
-        until(t, &[libc::EAGAIN], NEVER, || sys!(libc::SYS_flock, fd, operation | libc::LOCK_NB)) as c_int
+        locks(t, fd, |t| {
+            if operation & libc::LOCK_NB != 0 {
+                return c_result(sys!(libc::SYS_flock, fd, operation)) as c_int;
+            }
+            until(t, &[libc::EAGAIN], NEVER, || sys!(libc::SYS_flock, fd, operation | libc::LOCK_NB)) as c_int
+        })
     }
     fn fcntl(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
     fn fcntl64(t; fd: c_int, command: c_int, argument: usize) -> c_int { control(t, fd, command, argument) }
@@ -90,12 +133,18 @@ interpose! {
         deadline.map_or_else(|| fail(libc::EINVAL), |d| semaphores(t, set, operations, count, d))
     }
     fn msgrcv(t; queue: c_int, message: *mut c_void, len: usize, kind: c_long, flags: c_int) -> isize {
-        if flags & libc::IPC_NOWAIT != 0 {
-            return c_result(sys!(libc::SYS_msgrcv, queue, message, len, kind, flags));
+        let got = if flags & libc::IPC_NOWAIT != 0 {
+            c_result(sys!(libc::SYS_msgrcv, queue, message, len, kind, flags))
+        } else {
+            until(t, &[libc::ENOMSG], NEVER, || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
+        };
+        if got >= 0 {
+            told_by(t, system_v(queue));
         }
-        until(t, &[libc::ENOMSG], NEVER, || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
+        got
     }
     fn msgsnd(t; queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int {
+        tells_by(t, system_v(queue));
         if flags & libc::IPC_NOWAIT != 0 {
             return c_result(sys!(libc::SYS_msgsnd, queue, message, len, flags)) as c_int;
         }

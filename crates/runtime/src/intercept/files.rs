@@ -3,12 +3,14 @@
 
 use super::interpose;
 use crate::bytes::c_string;
+use crate::descriptors::tells;
 use crate::held::Held;
+use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, wait};
 use crate::wait::{Outcome, Wait};
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_char, c_int, c_uint};
 
 const WORDS: usize = 16;
@@ -47,6 +49,10 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
         let call = |flags: c_int| sys!(libc::SYS_openat, directory, path, flags, mode);
         if flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == libc::O_RDWR || !is_fifo(directory, path) {
             let fd = c_result(call(flags)) as c_int;
+            if flags & libc::O_EXCL != 0 {
+                // Whoever made the file knows that it was gone, whoever did not that another made it.
+                observe::told(t.id, ObjectKind::Descriptor, None);
+            }
             note(fd, matches!(c_string(path), b"/dev/urandom" | b"/dev/random"));
             crate::concolic::sources::opened(fd, c_string(path));
             return fd;
@@ -86,8 +92,9 @@ interpose! {
     fn openat64(t; directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
         open_at(t, directory, path, flags, mode)
     }
-    fn close(_t; fd: c_int) -> c_int {
+    fn close(t; fd: c_int) -> c_int {
         note(fd, false);
+        tells(t, fd);
         crate::peer::stirred();
         c_result(sys!(libc::SYS_close, fd)) as c_int
     }

@@ -2,7 +2,7 @@
 
 use super::interpose;
 use crate::clock;
-use crate::descriptors::ready;
+use crate::descriptors::{QUEUES, ready, tells_by, told_by};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
@@ -49,7 +49,14 @@ fn until(
         super::cancel::test(t);
     }
     progress();
-    c_result(call(&past))
+    if events == libc::POLLOUT {
+        tells_by(t, QUEUES);
+    }
+    let result = call(&past);
+    if events == libc::POLLIN && result >= 0 {
+        told_by(t, QUEUES);
+    }
+    c_result(result)
 }
 
 interpose! {

@@ -168,9 +168,6 @@ pub unsafe fn unlock(t: &mut Thread, a: u64, waits: Option<u64>) -> Result<i32, 
             word(a + COUNT).store(count - 1, Relaxed);
             return Ok(count);
         }
-        if kind & SHARED != 0 {
-            shared::given(t);
-        }
         if owner > 0 && owner != own(t, kind) && kind & SHARED == 0 {
             // Given back by a thread that did not take it: a misuse that glibc lets pass.
             misuse::mutex_of_another(t, a, kind, waits);

@@ -3,6 +3,7 @@
 
 use super::interpose;
 use crate::clock;
+use crate::descriptors::told;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
@@ -22,7 +23,8 @@ fn milliseconds(timeout: c_int) -> u64 {
     }
 }
 
-/// Tries; while nothing is ready, waits for the descriptors that `fill` lists.
+/// Tries; while nothing is ready, waits for the descriptors that `fill` lists. Whoever finds one ready knows that
+/// somebody wrote, closed or connected.
 fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill: impl Fn(&mut Vec<pollfd>)) -> c_int {
     point(Operation::External);
     super::cancel::test(t);
@@ -34,6 +36,7 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
                 crate::peer::busy();
                 progress();
                 t.idle_calls = 0;
+                all_told(t, &fill);
             }
             return c_result(result) as c_int;
         }
@@ -53,9 +56,24 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
         super::cancel::test(t);
         match outcome {
             Outcome::Interrupted => return fail(libc::EINTR),
-            Outcome::TimedOut => return c_result(attempt()) as c_int,
+            Outcome::TimedOut => {
+                let result = attempt();
+                if result > 0 {
+                    all_told(t, &fill);
+                }
+                return c_result(result) as c_int;
+            }
             Outcome::Ready => {}
         }
+    }
+}
+
+/// Learns what these descriptors tell.
+fn all_told(t: &mut Thread, fill: &impl Fn(&mut Vec<pollfd>)) {
+    t.descriptors.clear();
+    fill(&mut t.descriptors);
+    for at in 0..t.descriptors.len() {
+        told(t, t.descriptors[at].fd);
     }
 }
 

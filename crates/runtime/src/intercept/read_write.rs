@@ -5,14 +5,13 @@
 //! kernel: otherwise the speed of whoever reads the output would become an input of the schedule.
 
 use super::interpose;
-use crate::descriptors::{Gate, edge, file_type, nonblocking, until_ready};
-use crate::observe;
+use crate::descriptors::{Gate, file_type, nonblocking, tells, told, until_ready};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::Thread;
 use crate::token::{point, progress};
 use core::ffi::c_void;
-use deadheat_model::{ObjectKind, Operation};
-use libc::{c_int, iovec};
+use deadheat_model::Operation;
+use libc::{c_int, c_uint, iovec};
 
 /// What a pipe takes at once.
 const PIECE: usize = 4096;
@@ -39,9 +38,9 @@ pub fn reads(t: &mut Thread, fd: c_int, call: impl FnOnce() -> isize) -> isize {
     if result > 0 {
         crate::peer::busy();
         progress();
-        if let Some(edge) = edge(fd) {
-            observe::acquire_edge(t.id, ObjectKind::Descriptor, edge);
-        }
+    }
+    if result >= 0 {
+        told(t, fd);
     }
     c_result(result)
 }
@@ -53,9 +52,7 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
         return c_result(call(0, len));
     }
     point(Operation::External);
-    if let Some(edge) = edge(fd) {
-        observe::release_edge(t.id, ObjectKind::Descriptor, edge);
-    }
+    tells(t, fd);
     let piece = if pieces && !nonblocking(fd) { PIECE } else { len.max(1) };
     let mut done = 0;
     loop {
@@ -79,6 +76,20 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             return done as isize;
         }
     }
+}
+
+/// Makes a call that moves data from one descriptor to another, when there are some; it waits for room in the kernel.
+fn moves(t: &mut Thread, from: c_int, to: c_int, call: impl FnOnce() -> isize) -> isize {
+    tells(t, to);
+    if may_block(to) {
+        point(Operation::External);
+        match until_ready(t, to, libc::POLLOUT) {
+            Gate::Open => {}
+            Gate::Interrupted => return fail(libc::EINTR) as isize,
+            Gate::TimedOut => return fail(libc::EAGAIN) as isize,
+        }
+    }
+    reads(t, from, call)
 }
 
 /// Whether writes may go in pieces: pipes, stream sockets, terminals.
@@ -144,5 +155,26 @@ interpose! {
             return done;
         }
         writes(t, fd, len, false, |_, _| sys!(libc::SYS_writev, fd, vector, count))
+    }
+    fn eventfd_read(_t; fd: c_int, value: *mut u64) -> c_int {
+        if read(fd, value.cast(), size_of::<u64>()) == size_of::<u64>() as isize { 0 } else { -1 }
+    }
+    fn eventfd_write(_t; fd: c_int, value: u64) -> c_int {
+        if write(fd, (&raw const value).cast(), size_of::<u64>()) == size_of::<u64>() as isize { 0 } else { -1 }
+    }
+    fn sendfile(t; to: c_int, from: c_int, offset: *mut i64, len: usize) -> isize {
+        moves(t, from, to, || sys!(libc::SYS_sendfile, to, from, offset, len))
+    }
+    fn sendfile64(t; to: c_int, from: c_int, offset: *mut i64, len: usize) -> isize {
+        moves(t, from, to, || sys!(libc::SYS_sendfile, to, from, offset, len))
+    }
+    fn splice(t; from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, len: usize, flags: c_uint) -> isize {
+        moves(t, from, to, || sys!(libc::SYS_splice, from, from_offset, to, to_offset, len, flags))
+    }
+    fn tee(t; from: c_int, to: c_int, len: usize, flags: c_uint) -> isize {
+        moves(t, from, to, || sys!(libc::SYS_tee, from, to, len, flags))
+    }
+    fn vmsplice(t; fd: c_int, vector: *const iovec, count: usize, flags: c_uint) -> isize {
+        writes(t, fd, 1, false, |_, _| sys!(libc::SYS_vmsplice, fd, vector, count, flags))
     }
 }

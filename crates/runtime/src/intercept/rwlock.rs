@@ -162,8 +162,6 @@ interpose! {
         if word(a + SHARED).load(Relaxed) == 0 {
             let (readers, writer) = (word(a).load(Relaxed), word(a + WRITER).load(Relaxed));
             misuse::gives_lock(t, ObjectKind::RwLock, a, readers, writer);
-        } else {
-            shared::given(t);
         }
         released(t, ObjectKind::RwLock, a);
         if word(a + WRITER).load(Relaxed) != 0 {

@@ -97,9 +97,6 @@ interpose! {
             return fail(libc::EOVERFLOW);
         }
         observe::release_edge(t.id, ObjectKind::Semaphore, a);
-        if word(a + SHARED).load(Relaxed) != 0 {
-            super::shared::given(t);
-        }
         lock_order::signals(t, ObjectKind::Semaphore, a);
         word(a).fetch_add(1, Relaxed);
         point(Operation::Continue);

@@ -3,8 +3,7 @@
 //! Each process of a run has a schedule of its own, so their state lies in the objects' own words and changes in one
 //! step, and whoever waits for another process looks again every millisecond of real time. Threads of two processes have
 //! the same numbers, so owners are named by process and thread. What another process orders in between is not seen: in
-//! runs that look for pairs that nothing orders, all that is taken from one such object is ordered after all that was
-//! given to any (more order than there is, never less).
+//! runs that look for pairs that nothing orders, whoever takes such an object is ordered after all that was done so far.
 
 use crate::thread::Thread;
 use crate::wait::word;
@@ -12,26 +11,15 @@ use crate::{observe, sys};
 use core::sync::atomic::Ordering::Relaxed;
 use deadheat_model::{ObjectKind, ThreadId};
 
-/// Key of the edges through other processes, the same as for descriptors whose other end cannot be told.
-const OUTSIDE: u64 = 1 << 62;
 /// Bits of an owner's word that hold the thread's number plus one; the process's id lies above, below the sign.
 const THREAD_BITS: u32 = 10;
 /// What does not fit: as it is, two owners could be taken for one.
 const MOST_THREADS: i32 = (1 << THREAD_BITS) - 1;
 const MOST_PROCESSES: i32 = (1 << (31 - THREAD_BITS)) - 1;
 
-/// What `t` did so far happens before what other processes hand back later.
-pub fn given(t: &Thread) {
-    if observe::looks_for_unordered() {
-        observe::release_edge(t.id, ObjectKind::Descriptor, OUTSIDE);
-    }
-}
-
 /// `t` took what another process may have given.
 pub fn taken(t: &Thread) {
-    if observe::looks_for_unordered() {
-        observe::acquire_edge(t.id, ObjectKind::Descriptor, OUTSIDE);
-    }
+    observe::told(t.id, ObjectKind::Descriptor, None);
 }
 
 /// The word by which `t` owns a lock.

@@ -111,6 +111,7 @@ interpose! {
         if signals::synchronous(signal) {
             return c_result(sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal)) as c_int;
         }
+        signals::tells(t, signal);
         signals::send(t, signal);
         signals::deliver(t);
         point(Operation::Continue);
@@ -127,6 +128,7 @@ interpose! {
         if signals::synchronous(signal) {
             return -(sys!(libc::SYS_tgkill, getpid(), target.kernel_id, signal) as c_int);
         }
+        signals::tells(t, signal);
         signals::send(target, signal);
         point(Operation::Continue);
         signals::deliver(t);
@@ -142,6 +144,7 @@ interpose! {
             point(Operation::External);
             return result;
         }
+        signals::tells(t, signal);
         signals::post(signal);
         point(Operation::Continue);
         signals::deliver(t);
@@ -150,6 +153,7 @@ interpose! {
     fn sigqueue(t; pid: libc::pid_t, signal: c_int, value: *mut c_void) -> c_int {
         if pid == getpid() && signals::handled(signal) {
             signals::attach(signal, value as u64);
+            signals::tells(t, signal);
             signals::post(signal);
             point(Operation::Continue);
             signals::deliver(t);
@@ -161,6 +165,7 @@ interpose! {
         let target = scheduler().threads.iter().find(|o| o.kernel_id == thread);
         match target {
             Some(target) if pid == getpid() && signal > 0 && !signals::synchronous(signal) => {
+                signals::tells(t, signal);
                 signals::send(target, signal);
                 point(Operation::Continue);
                 signals::deliver(t);

@@ -7,7 +7,7 @@ use crate::sys::{fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, wait};
 use crate::wait::{Outcome, Wait};
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, siginfo_t, timespec};
 
 /// Waits for one of the signals in the set; the signal or an error.
@@ -32,6 +32,7 @@ unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Opti
         // SAFETY: the caller's buffer, our set.
         let signal = unsafe { sys!(libc::SYS_rt_sigtimedwait, &raw const set, info, &raw const zero, 8usize) };
         if signal > 0 {
+            crate::observe::told(t.id, ObjectKind::Descriptor, None);
             return Ok(signal as c_int);
         }
         if deadline <= clock::now() {

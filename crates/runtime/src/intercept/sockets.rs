@@ -2,7 +2,7 @@
 
 use super::interpose;
 use super::read_write::{reads, stream, writes};
-use crate::descriptors::{Gate, nonblocking, until_ready};
+use crate::descriptors::{Gate, nonblocking, tells, told, until_ready};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, wait};
@@ -17,7 +17,11 @@ fn receive(t: &mut Thread, fd: c_int, flags: c_int, call: impl FnOnce() -> isize
         point(Operation::External);
         crate::peer::settle();
         crate::peer::stirred();
-        return c_result(call());
+        let result = call();
+        if result >= 0 {
+            told(t, fd);
+        }
+        return c_result(result);
     }
     reads(t, fd, call)
 }
@@ -61,6 +65,7 @@ unsafe fn send_to(
     let call = |at: usize, n: usize| unsafe { sys!(libc::SYS_sendto, fd, data.byte_add(at), n, flags, to, to_len) };
     if flags & libc::MSG_DONTWAIT != 0 {
         point(Operation::External);
+        tells(t, fd);
         crate::peer::stirred();
         return c_result(call(0, len));
     }
@@ -70,6 +75,8 @@ unsafe fn send_to(
 /// Connects without blocking, then waits for the answer.
 unsafe fn connect_to(t: &mut Thread, fd: c_int, address: *const c_void, len: u32) -> c_int {
     point(Operation::External);
+    // Not yet connected, so its edge is the one that `accept` on a listening socket takes.
+    tells(t, fd);
     // SAFETY: the caller's address; flags are put back.
     unsafe {
         if nonblocking(fd) {
@@ -85,6 +92,7 @@ unsafe fn connect_to(t: &mut Thread, fd: c_int, address: *const c_void, len: u32
         }
         sys!(libc::SYS_fcntl, fd, libc::F_SETFL, flags);
         if result != -(libc::EINPROGRESS as isize) {
+            told(t, fd);
             return c_result(result) as c_int;
         }
         if until_ready(t, fd, libc::POLLOUT) != Gate::Open {
@@ -99,6 +107,7 @@ unsafe fn connect_to(t: &mut Thread, fd: c_int, address: *const c_void, len: u32
             &raw mut error,
             &raw mut size
         );
+        told(t, fd);
         if error == 0 { 0 } else { fail(error) }
     }
 }
@@ -131,6 +140,7 @@ interpose! {
     fn sendmsg(t; fd: c_int, message: *const c_void, flags: c_int) -> isize {
         if flags & libc::MSG_DONTWAIT != 0 {
             point(Operation::External);
+            tells(t, fd);
             crate::peer::stirred();
             return c_result(sys!(libc::SYS_sendmsg, fd, message, flags));
         }
@@ -148,6 +158,12 @@ interpose! {
     }
     fn accept4(t; fd: c_int, address: *mut c_void, len: *mut u32, flags: c_int) -> c_int {
         reads(t, fd, || sys!(libc::SYS_accept4, fd, address, len, flags)) as c_int
+    }
+    fn shutdown(t; fd: c_int, how: c_int) -> c_int {
+        point(Operation::External);
+        tells(t, fd);
+        crate::peer::stirred();
+        c_result(sys!(libc::SYS_shutdown, fd, how)) as c_int
     }
     fn connect(t; fd: c_int, address: *const c_void, len: u32) -> c_int { connect_to(t, fd, address, len) }
 }

@@ -3,8 +3,9 @@
 //! terminal; what libc reads beyond its first fill blocks with the token held.
 
 use super::{frame, interpose};
-use crate::descriptors::{file_type, until_ready};
+use crate::descriptors::{file_type, told, until_ready};
 use crate::held::Held;
+use crate::observe;
 use crate::thread::{FixedState, NEVER, Thread};
 use crate::token::{self, me, point, wait};
 use crate::wait::Wait;
@@ -12,7 +13,7 @@ use alloc::boxed::Box;
 use core::arch::global_asm;
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
-use deadheat_model::{ObjectKind, Operation};
+use deadheat_model::{LockMode, ObjectKind, Operation};
 use hashbrown::HashMap;
 use libc::{c_char, c_int};
 
@@ -71,6 +72,9 @@ pub unsafe extern "C" fn flockfile(file: File) {
             NEVER,
         );
     }
+    if lock.count == 1 {
+        observe::acquired(t.id, ObjectKind::SpinLock, file as u64, LockMode::Write);
+    }
     token::progress();
 }
 
@@ -86,6 +90,7 @@ pub unsafe extern "C" fn funlockfile(file: File) {
     if lock.owner == t.id.0 && lock.count > 0 {
         lock.count -= 1;
         if lock.count == 0 {
+            observe::released(t.id, ObjectKind::SpinLock, file as u64, LockMode::Write);
             lock.word.store(0, Relaxed);
         }
     }
@@ -108,9 +113,7 @@ unsafe fn before_read(t: &mut Thread, file: File) {
     }
     point(Operation::External);
     until_ready(t, fd, libc::POLLIN);
-    if let Some(edge) = crate::descriptors::edge(fd) {
-        crate::observe::acquire_edge(t.id, ObjectKind::Descriptor, edge);
-    }
+    told(t, fd);
 }
 
 macro_rules! readers {
@@ -147,7 +150,14 @@ readers! {
 interpose! {
     fn ftrylockfile(t; file: File) -> c_int {
         point(Operation::Continue);
-        if take(t, lock_of(file)) { 0 } else { libc::EBUSY }
+        let lock = lock_of(file);
+        if !take(t, lock) {
+            return libc::EBUSY;
+        }
+        if lock.count == 1 {
+            observe::acquired(t.id, ObjectKind::SpinLock, file as u64, LockMode::Write);
+        }
+        0
     }
 }
 

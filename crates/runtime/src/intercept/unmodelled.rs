@@ -1,5 +1,6 @@
 //! Calls that run, but whose effects come from outside the schedule: kernel timers and asynchronous I/O.
-//! They are counted, so that the record says what a replay may not repeat. Where the program asks that a thread tells
+//! They are counted, so that the record says what a replay may not repeat; who learns of their completion is not seen, so
+//! no pair is called unordered any more after an asynchronous operation. Where the program asks that a thread tells
 //! of their completion (`SIGEV_THREAD`) it is one of the C library's own, which nobody sees: from the first such call
 //! on, threads that all wait may be woken from outside.
 
@@ -25,6 +26,7 @@ unsafe fn tells(event: *const sigevent) {
     // SAFETY: as our caller promises.
     if unsafe { event.as_ref() }.is_some_and(|event| event.sigev_notify == SIGEV_THREAD) {
         MAY_WAKE.store(true, Relaxed);
+        crate::unordered::stop();
     }
 }
 
@@ -61,11 +63,11 @@ macro_rules! counted {
 counted! {
     fn timer_create(clock: c_int, event: *mut sigevent, timer: *mut c_void) -> c_int { tells(event) }
     fn timerfd_create(clock: c_int, flags: c_int) -> c_int { {} }
-    fn aio_read(control: *mut aiocb) -> c_int { tells(of(control)) }
-    fn aio_write(control: *mut aiocb) -> c_int { tells(of(control)) }
-    fn aio_fsync(operation: c_int, control: *mut aiocb) -> c_int { tells(of(control)) }
+    fn aio_read(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
+    fn aio_write(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
+    fn aio_fsync(operation: c_int, control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
     fn lio_listio(mode: c_int, list: *const *mut aiocb, count: c_int, event: *mut sigevent) -> c_int {
-        { each(list, count); tells(event) }
+        { crate::unordered::stop(); each(list, count); tells(event) }
     }
     fn mq_notify(queue: c_int, event: *const sigevent) -> c_int { tells(event) }
     fn getaddrinfo_a(mode: c_int, list: *mut c_void, count: c_int, event: *mut sigevent) -> c_int { tells(event) }
