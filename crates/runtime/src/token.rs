@@ -48,6 +48,10 @@ pub struct Scheduler {
     /// Turns lost to back edges since then.
     loops: u64,
     hang: u64,
+    /// The last place given away before the first of these yields and turns.
+    idle_since: u64,
+    /// Could run, and has had no turn since then: the next is its.
+    starved: Option<ThreadId>,
     stamp: u64,
     picks: u32,
     poll_every: u32,
@@ -76,6 +80,8 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     yields: 0,
     loops: 0,
     hang: 0,
+    idle_since: 0,
+    starved: None,
     stamp: 0,
     picks: 0,
     poll_every: POLL_EVERY,
@@ -245,8 +251,8 @@ fn yield_as(t: &mut Thread, cause: Cause) {
     s.step += 1;
     s.trail.mix(t.id, Event::Yields, cause as u64);
     clock::tick();
-    s.idles(cause);
     t.stamp = next_stamp();
+    s.idles(cause);
     t.next = Operation::Yield;
     s.hand_over(t, cause);
     signals::deliver(t);
@@ -413,11 +419,15 @@ impl Scheduler {
     /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
     ///
     /// As long as a thread loops by back edges it may be computing while others wait for it, so then those
-    /// loops alone count, at a lower rate.
+    /// loops alone count, at a lower rate. It is no hang as long as somebody could run and was not let (held back
+    /// before a statement, say): he has a turn first, whatever the policy says.
     fn idles(&mut self, cause: Cause) {
         match cause {
             Cause::Spin => self.loops += 1,
             _ => self.yields += 1,
+        }
+        if self.yields + self.loops == 1 {
+            self.idle_since = self.stamp;
         }
         let round = SPIN_ROUNDS * self.threads.live.len() as u64;
         if !(self.yields + self.loops).is_multiple_of(round) {
@@ -435,7 +445,14 @@ impl Scheduler {
             self.yields
         };
         if hangs >= self.hang {
-            stuck::hang(self.yields + self.loops);
+            let now = clock::now();
+            let since = self.idle_since;
+            let kept = |t: &mut Thread| (t.stamp < since && t.enabled(now)).then_some(t.id);
+            let Some(starved) = self.threads.iter().find_map(kept) else {
+                stuck::hang(self.yields + self.loops)
+            };
+            self.starved = Some(starved);
+            (self.yields, self.loops) = (0, 0);
         }
         if deadline != NEVER {
             clock::advance_to(deadline);

@@ -148,10 +148,16 @@ impl Scheduler {
             cause,
             enabled: &self.enabled,
         };
-        let answer = match &mut self.policy {
+        let mut answer = match &mut self.policy {
             Some(policy) => policy.choose(&question),
             None => Answer::run(self.enabled[0].thread),
         };
+        if let Some(starved) = self.starved.take()
+            && answer.met.is_none()
+            && question.entry(starved).is_some_and(|e| !e.timeout)
+        {
+            answer.run = starved;
+        }
         let entry = question.entry(answer.run).copied().unwrap_or(self.enabled[0]);
         if answer.diverged {
             crate::report::write(&Record::Diverged {
