@@ -9,7 +9,8 @@ use crate::{cause, story, terminal, words};
 use deadheat_model::Verdict;
 use std::fmt::Write;
 
-const HEAD: &str = r#"<!doctype html>
+/// The beginning of every page.
+pub(crate) const HEAD: &str = r#"<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>deadheat</title><style>
 :root{color-scheme:light dark;--text:#222;--page:#fff;--box:#f6f6f4;--line:#ddd;--dim:#777;--red:#b00020;--yellow:#8a6d00;--cyan:#006a78;--blue:#1a4fa0;--mark:#fff1c9}
 @media(prefers-color-scheme:dark){:root{--text:#ddd;--page:#1b1b1b;--box:#252525;--line:#444;--dim:#999;--red:#ff7b88;--yellow:#e6c35c;--cyan:#5cc8d6;--blue:#8ab4f8;--mark:#4a3d12}}
@@ -139,7 +140,8 @@ fn lanes(out: &mut String, story: &Story) -> std::fmt::Result {
     Ok(())
 }
 
-fn escape(text: &str) -> String {
+/// A text as it may stand in a page.
+pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")

@@ -21,6 +21,7 @@ pub mod junit;
 pub mod sarif;
 pub mod schema;
 pub mod selection;
+mod selection_page;
 mod source;
 mod story;
 pub mod suppression;

@@ -165,37 +165,41 @@ impl SelectionReport {
         });
     }
 
-    /// For a person.
-    pub fn text(&self, all: bool) -> String {
-        let mut text = String::new();
+    /// How much there is, and how much of it detection looks into.
+    pub fn summary(&self) -> String {
         let chosen = self.inputs.iter().filter(|i| i.chosen.is_some());
         let (ran, watched) = self.functions_in_all();
-        let _ = writeln!(
-            text,
-            "{} concurrent function pairs of {} functions over {} inputs {}",
+        format!(
+            "{} concurrent function pairs of {} functions over {} inputs {}\n\
+             detection: {} of {} inputs, {watched} of {ran} functions in all inputs together{}\n{}",
             self.pairs.len(),
             self.functions.len(),
             self.inputs.len(),
-            sparkline(&self.growth)
-        );
-        let _ = writeln!(
-            text,
-            "detection: {} of {} inputs, {watched} of {ran} functions in all inputs together{}\n",
+            sparkline(&self.growth),
             chosen.count(),
             self.inputs.len(),
             match ran {
                 0 => String::new(),
                 _ => format!(" ({} % left out)", (ran - watched) * 100 / ran),
-            }
-        );
-        text += &self.unmeasured_text(all);
+            },
+            self.unmeasured.text()
+        )
+    }
+
+    /// As a page.
+    pub fn html(&self) -> String {
+        crate::selection_page::text(self)
+    }
+
+    /// For a person.
+    pub fn text(&self, all: bool) -> String {
+        let mut text = self.summary() + "\n";
+        for one in self.unmeasured.functions.iter().filter(|_| all) {
+            let _ = writeln!(text, "      {}", one.told());
+        }
         let _ = writeln!(text, "  input      pairs    new  alone  seconds  detection in");
         for input in &self.inputs {
-            let detection = match input.chosen {
-                Some(place) => format!("{} of {} functions ({}.)", input.watched.len(), input.functions, place),
-                None if !input.measured => "not measured".into(),
-                None => "nothing: others cover its pairs".into(),
-            };
+            let detection = input.detection();
             let _ = writeln!(
                 text,
                 "  {} {:>6} {:>6} {:>6} {:>8.3}  {detection}  {}",
@@ -242,44 +246,56 @@ impl SelectionReport {
         text
     }
 
-    /// What need not be measured, for a person.
-    fn unmeasured_text(&self, all: bool) -> String {
-        let NotMeasured {
-            of,
-            loop_assumption,
-            functions,
-        } = &self.unmeasured;
-        if functions.is_empty() {
-            return String::new();
-        }
-        let because = |reason: &str| functions.iter().filter(|f| f.reason == reason).count();
-        let mut text = format!(
-            "{} of {of} functions need no measuring: {} touch their own stack only, {} run before the first thread, {} have the pairs of their callers{}\n",
-            functions.len(),
-            because("own-stack"),
-            because("one-thread"),
-            because("inherits"),
-            match loop_assumption {
-                true => " (taking it that loops go round at least once; --no-loop-assumption)",
-                false => "",
-            }
-        );
-        for one in functions.iter().filter(|_| all) {
-            let from: Vec<&str> = one.from.iter().map(|f| f.name.as_str()).collect();
-            let _ = match one.reason.as_str() {
-                "own-stack" => writeln!(text, "      {}: its own stack only", one.function.name),
-                "one-thread" => writeln!(text, "      {}: before the first thread", one.function.name),
-                _ => writeln!(text, "      {}: as {}", one.function.name, from.join(", ")),
-            };
-        }
-        text + "\n"
-    }
-
     /// Functions that ran, and those that detection looks into, summed over the inputs.
     pub fn functions_in_all(&self) -> (u64, u64) {
         let ran = self.inputs.iter().map(|i| u64::from(i.functions)).sum();
         let watched = self.inputs.iter().map(|i| i.watched.len() as u64).sum();
         (ran, watched)
+    }
+}
+
+impl SelectedInput {
+    /// Where detection looks under it.
+    pub fn detection(&self) -> String {
+        match self.chosen {
+            Some(place) => format!("{} of {} functions ({place}.)", self.watched.len(), self.functions),
+            None if !self.measured => "not measured".into(),
+            None => "nothing: others cover its pairs".into(),
+        }
+    }
+}
+
+impl NotMeasured {
+    /// How many there are, and why; nothing if there is none.
+    fn text(&self) -> String {
+        let because = |reason: &str| self.functions.iter().filter(|f| f.reason == reason).count();
+        if self.functions.is_empty() {
+            return String::new();
+        }
+        format!(
+            "{} of {} functions need no measuring: {} touch their own stack only, {} run before the first thread, {} have the pairs of their callers{}\n",
+            self.functions.len(),
+            self.of,
+            because("own-stack"),
+            because("one-thread"),
+            because("inherits"),
+            match self.loop_assumption {
+                true => " (taking it that loops go round at least once; --no-loop-assumption)",
+                false => "",
+            }
+        )
+    }
+}
+
+impl Unmeasured {
+    /// It and why.
+    pub fn told(&self) -> String {
+        let from: Vec<&str> = self.from.iter().map(|f| f.name.as_str()).collect();
+        match self.reason.as_str() {
+            "own-stack" => format!("{}: its own stack only", self.function.name),
+            "one-thread" => format!("{}: before the first thread", self.function.name),
+            _ => format!("{}: as {}", self.function.name, from.join(", ")),
+        }
     }
 }
 

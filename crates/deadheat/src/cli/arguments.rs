@@ -376,8 +376,8 @@ pub struct Select {
     /// Say what is new since this selection (a file written with --format json)
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
-    /// human or json
-    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json"])]
+    /// human, json or html (a page with the growth curve)
+    #[arg(long, value_name = "FORMAT", default_value = "human", value_parser = ["human", "json", "html"])]
     pub format: String,
     /// Write the result to a file
     #[arg(short, long, value_name = "FILE")]

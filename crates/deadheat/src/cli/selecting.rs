@@ -65,6 +65,7 @@ pub fn select(select: Select) -> ExitCode {
     }
     let text = match select.format.as_str() {
         "json" => report.json(),
+        "html" => report.html(),
         _ => report.text(select.all),
     };
     let written = match &select.output {
