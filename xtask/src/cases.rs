@@ -54,7 +54,11 @@ pub fn run(arguments: &[String]) -> Outcome {
     if !tool.exists() {
         return Err(format!("{} is missing: `cargo xtask build` makes it", tool.display()).into());
     }
-    let cases = read_all(&layout::root().join("cases"))?;
+    let mut cases = read_all(&layout::root().join("cases"))?;
+    if let Some(stage) = options.stage {
+        cases.retain(|case| case.stages.contains(&stage));
+        cases.iter_mut().for_each(|case| case.stages = vec![stage]);
+    }
     let jobs = selection::jobs(&cases, &options);
     if jobs.is_empty() {
         return Err("no case is chosen".into());

@@ -18,6 +18,9 @@ pub struct Cache {
     base: [u8; 32],
 }
 
+/// Raised whenever the same bitcode is lowered to something else, the representation itself being as it was.
+const LOWERING: u32 = 2;
+
 /// Length of the checksum in front of a module.
 const CHECKSUM: usize = 16;
 
@@ -29,6 +32,7 @@ impl Cache {
             .filter(|path| std::fs::create_dir_all(path).is_ok());
         let mut hasher = blake3::Hasher::new();
         hasher.update(&lowering::VERSION.to_le_bytes());
+        hasher.update(&LOWERING.to_le_bytes());
         hasher.update(env!("CARGO_PKG_VERSION").as_bytes());
         hasher.update(&postcard::to_stdvec(settings).unwrap_or_default());
         Cache {

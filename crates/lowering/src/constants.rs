@@ -2,7 +2,8 @@
 
 use crate::llvm::*;
 use crate::module::Lowering;
-use deadheat_ir::{Constant, ConstantId, SymbolId, TagId};
+use crate::types::class;
+use deadheat_ir::{Class, Constant, ConstantId, SymbolId, TagId};
 
 /// Expressions nested deeper than this are not followed.
 const DEEPEST: u32 = 64;
@@ -32,6 +33,12 @@ impl Lowering {
         }
         if let Some((symbol, offset, tag)) = self.address(value, depth) {
             return Constant::Address { symbol, offset, tag };
+        }
+        if let Some(number) = self.number(value, depth) {
+            return match class(llvm!(LLVMTypeOf(value))) {
+                Class::Integer(bits) => Constant::Integer { bits, value: number },
+                _ => Constant::Opaque,
+            };
         }
         if depth < DEEPEST && self.is_aggregate(value) {
             return Constant::Aggregate(self.members(value, depth));
@@ -92,6 +99,27 @@ impl Lowering {
             | LLVMOpcode::LLVMPtrToInt
             | LLVMOpcode::LLVMPtrToAddr
             | LLVMOpcode::LLVMIntToPtr => self.address(operand(value, 0), depth + 1),
+            _ => None,
+        }
+    }
+
+    /// The number that an expression without an address comes to: `offsetof`, written out, and what is added to it.
+    fn number(&self, value: Value, depth: u32) -> Option<i64> {
+        if is(value, LLVMIsAConstantPointerNull) {
+            return Some(0);
+        }
+        if !is(value, LLVMIsAConstantExpr) || depth >= DEEPEST {
+            return integer(value);
+        }
+        let number = |n| self.number(operand(value, n), depth + 1);
+        match llvm!(LLVMGetConstOpcode(value)) {
+            LLVMOpcode::LLVMGetElementPtr => {
+                let walk = self.types.walk(value);
+                Some(number(0)?.wrapping_add(walk.constant)).filter(|_| walk.indices.is_empty())
+            }
+            LLVMOpcode::LLVMAdd => Some(number(0)?.wrapping_add(number(1)?)),
+            LLVMOpcode::LLVMSub => Some(number(0)?.wrapping_sub(number(1)?)),
+            LLVMOpcode::LLVMPtrToInt | LLVMOpcode::LLVMPtrToAddr | LLVMOpcode::LLVMIntToPtr => number(0),
             _ => None,
         }
     }

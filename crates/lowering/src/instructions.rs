@@ -5,6 +5,7 @@ use crate::llvm::*;
 use crate::module::{Lowering, class_of};
 use crate::preparation::marked_field;
 use crate::types::class;
+use crate::unread::is_kept;
 use deadheat_ir::{
     Access, BinaryOperator, CastKind, Instruction, MemoryOrder, Operation, Predicate, RmwOperator, TagId,
 };
@@ -224,7 +225,7 @@ impl Lowering {
                 }
                 _ => None,
             },
-            volatile: llvm!(LLVMGetVolatile(instruction)) != 0,
+            volatile: llvm!(LLVMGetVolatile(instruction)) != 0 && !is_kept(self.module, instruction),
         }
     }
 

@@ -17,6 +17,7 @@ mod llvm;
 mod module;
 mod preparation;
 mod types;
+mod unread;
 
 use deadheat_wire::lowering::{Reply, Request, Settings};
 use std::io::{self, Read, Write};

@@ -4,11 +4,13 @@
 //!    skip everything. Functions that a model knows are marked `noinline`.
 //! 2. Accesses to the first field of a struct are marked with that field: LLVM folds an address computation that moves
 //!    by nothing, and with it goes the only trace of the field.
-//! 3. Locals become registers, small functions are inlined, what nobody calls is dropped. No `instcombine`: it
-//!    rewrites address computations to plain byte offsets, on whose types field tags rest.
+//! 3. What would be simplified away though it matters is kept ([`unread`]).
+//! 4. Locals become registers, small functions are inlined, what nobody calls is dropped. No `instcombine`: it
+//!    rewrites address computations to plain byte offsets, on whose types field tags rest. No `early-cse`: of two reads
+//!    of a variable that others write, both are there to race.
 
 use crate::llvm::*;
-use crate::types;
+use crate::{types, unread};
 use deadheat_wire::lowering::Settings;
 use llvm_sys::error::{LLVMDisposeErrorMessage, LLVMGetErrorMessage};
 use llvm_sys::prelude::LLVMModuleRef;
@@ -16,7 +18,7 @@ use llvm_sys::transforms::pass_builder::{LLVMCreatePassBuilderOptions, LLVMDispo
 use std::ffi::CStr;
 
 const PASSES: &CStr =
-    c"function(sroa,early-cse,simplifycfg),cgscc(inline),function(sroa,early-cse,simplifycfg),globaldce";
+    c"function(sroa,instsimplify,simplifycfg),cgscc(inline),function(sroa,instsimplify,simplifycfg),globaldce";
 
 /// The metadata kind that names an access's field.
 pub const FIELD: &str = "dh.field";
@@ -26,9 +28,14 @@ pub fn prepare(module: LLVMModuleRef, settings: &Settings) -> Option<String> {
     let keep = Names::new(&settings.keep);
     for function in functions(module) {
         inlining(module, function, keep.has(&name(function)));
-        blocks(function)
-            .flat_map(instructions)
-            .for_each(|instruction| mark_first_field(module, instruction));
+        let all: Vec<Value> = blocks(function).flat_map(instructions).collect();
+        for instruction in all {
+            mark_first_field(module, instruction);
+            if !settings.verbatim {
+                unread::keep_read(module, instruction);
+                unread::begin_with_some_value(module, instruction);
+            }
+        }
     }
     if settings.verbatim { None } else { run(module) }
 }

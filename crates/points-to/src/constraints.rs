@@ -49,6 +49,8 @@ pub(crate) struct Analysis<'p> {
     pub(crate) handing: Vec<(FunctionId, usize, SymbolId)>,
     /// Cells whose objects code that the program does not see may reach.
     pub(crate) published: Vec<Cell>,
+    /// What functions give back of which nothing is known: addresses of objects made in code that is not seen.
+    pub(crate) outside: Vec<Cell>,
     pub(crate) statistics: Statistics,
     /// Targets by node and type of call, worked out in this round.
     pub(crate) fitting: FxHashMap<(u32, SignatureId), Rc<Fitting>>,
@@ -82,6 +84,7 @@ impl<'p> Analysis<'p> {
             indirect: Vec::new(),
             handing: Vec::new(),
             published: Vec::new(),
+            outside: Vec::new(),
             statistics: Statistics::default(),
             fitting: FxHashMap::default(),
         };
@@ -443,6 +446,10 @@ impl<'p> Analysis<'p> {
                 }
                 if self.holds[own] && !fresh {
                     self.library_return(*symbol, own);
+                    // What unseen code gives to one it may give to another.
+                    let given = self.library_returns[symbol.index()];
+                    self.published.push(given);
+                    self.outside.push(given);
                 }
             }
         }

@@ -7,7 +7,7 @@ use crate::fresh::Summaries;
 use crate::library::Library;
 use crate::{Limits, Statistics};
 use deadheat_ir::{Constant, FunctionId, Program, SymbolId, SymbolKind, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// An object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -32,6 +32,7 @@ pub struct PointsTo {
     fields: FxHashMap<u32, Box<[(i32, Cell)]>>,
     objects: FxHashMap<u32, Vec<(i32, Object)>>,
     escaped: Vec<bool>,
+    outside: FxHashSet<u32>,
     thread_local: Vec<bool>,
     constants: Vec<Option<Cell>>,
     call_graph: CallGraph,
@@ -110,6 +111,8 @@ impl PointsTo {
                 _ => {}
             }
         }
+        let outside = std::mem::take(&mut analysis.outside);
+        let outside = outside.iter().map(|cell| analysis.cells.find(*cell).node).collect();
         let escaped = closure(nodes, roots, &fields);
         PointsTo {
             base: analysis.base,
@@ -118,6 +121,7 @@ impl PointsTo {
             fields,
             objects,
             escaped,
+            outside,
             thread_local,
             constants,
             call_graph,
@@ -165,6 +169,12 @@ impl PointsTo {
     /// code that is not seen, or to a callback that runs later?
     pub fn escapes(&self, cell: Cell) -> bool {
         self.escaped[cell.node as usize]
+    }
+
+    /// Is it an object that code made which is not seen, and nothing else? Two such may be one, whatever gave them.
+    pub fn is_outside(&self, cell: Cell) -> bool {
+        let made_there = |(_, object): &(i32, Object)| matches!(object, Object::Library(_));
+        self.outside.contains(&cell.node) && self.objects(cell.node).iter().all(made_there)
     }
 
     /// Is it, among others, a thread's own variable?

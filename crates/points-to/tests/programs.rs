@@ -297,3 +297,16 @@ fn a_value_that_is_no_address_points_nowhere() {
     let local = analysed.program.module[id].local_of(0);
     assert_eq!(analysed.points_to.pointee(id, Value::Local(local)), None);
 }
+
+#[test]
+fn what_unseen_code_gives_is_shared_and_known_by_its_type_alone() {
+    let analysed = analyse(
+        "global @own 8\ndeclare @give () ptr\ndeclare @take () ptr\ndeclare @malloc (i64) ptr\n\
+         define @main () void {\nb0:\n  %a ptr = call @give()\n  %b ptr = call @give()\n  %c ptr = call @take()\n  %d ptr = call @malloc(8i64)\n  store i32 4 1i32 to %a\n  store i32 4 1i32 to %b\n  store i32 4 1i32 to %c\n  store i32 4 1i32 to %d\n  store i32 4 1i32 to @own\n  return\n}\n",
+    );
+    let cells: Vec<Cell> = (0..5).map(|n| analysed.accessed("main", n)).collect();
+    assert!(cells[0] == cells[1] && cells[0] != cells[2]);
+    let outside: Vec<bool> = cells.iter().map(|c| analysed.points_to.is_outside(*c)).collect();
+    assert_eq!(outside, [true, true, true, false, false]);
+    assert!(analysed.points_to.escapes(cells[0]) && !analysed.points_to.escapes(cells[3]));
+}

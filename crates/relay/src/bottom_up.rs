@@ -118,7 +118,12 @@ pub fn call_graph(subject: &Subject<'_>) -> Vec<Vec<usize>> {
                     continue;
                 };
                 match callee {
-                    Callee::Direct(symbol) => called.extend(module[*symbol].body()),
+                    Callee::Direct(symbol) => {
+                        called.extend(module[*symbol].body());
+                        if subject.model(*symbol).is_some_and(|m| m.runs_registered) {
+                            called.extend(&subject.registered);
+                        }
+                    }
                     Callee::Indirect(_) => {
                         called.extend(subject.aliasing.targets(id, at).iter().take(crate::calls::TARGETS));
                     }

@@ -6,10 +6,11 @@
 use crate::access_path::{Path, Root, Site};
 use crate::evaluation::{follow, known};
 use crate::execution::{CallEvent, Execution, Observer};
+use crate::models::Creation;
 use crate::state::{Disjunct, State, Status};
 use crate::summary::{Case, Summary};
 use crate::symbolic_value::SymbolicValue::{self, Named, Top};
-use deadheat_ir::{Callee, FunctionId, Value};
+use deadheat_ir::{Callee, Constant, FunctionId, SymbolKind, Value};
 use std::sync::Arc;
 
 /// Functions that an indirect call is taken to call at most.
@@ -64,7 +65,7 @@ impl Frame<'_> {
 
     /// The name of a creation: the call's, if the caller decides what is started.
     fn creation(&self, site: Site) -> Site {
-        if self.summary.decided_by_caller.contains(&site) {
+        if self.summary.is_named_by_caller(&site) {
             self.call
         } else {
             site
@@ -96,7 +97,7 @@ impl Execution<'_> {
             (None, Callee::Direct(_)) => Vec::new(),
         };
         if targets.is_empty() {
-            self.unknown_call(at, symbol, &actuals, &mut ways);
+            self.unknown_call(at, symbol, &actuals, &mut ways, observer);
             return crate::transfer::together(ways);
         }
         let mut state = State::default();
@@ -117,13 +118,15 @@ impl Execution<'_> {
         targets.iter().copied().take(TARGETS).collect()
     }
 
-    /// A function that cannot be looked into: what it is given may become known to others.
+    /// A function that cannot be looked into: what it is given may become known to others, and functions among that
+    /// may be called from now on.
     fn unknown_call(
         &mut self,
         at: usize,
         symbol: Option<deadheat_ir::SymbolId>,
         actuals: &[SymbolicValue],
         ways: &mut [Disjunct],
+        observer: &mut dyn Observer,
     ) {
         use deadheat_ir::SymbolKind::Function;
         let attributes = symbol.and_then(|s| match self.subject.module[s].kind {
@@ -142,7 +145,39 @@ impl Execution<'_> {
                 });
             }
         }
+        let handed = self.handed(actuals);
+        if !handed.is_empty() {
+            let creation = Creation::handed();
+            for way in ways.iter_mut() {
+                for function in &handed {
+                    self.begin(at, &creation, &[*function], &Top, false, way, observer);
+                }
+            }
+        }
         self.define_all(at, &Top, ways);
+    }
+
+    /// Functions among actuals, and those that stand in variables whose address is among them.
+    fn handed(&self, actuals: &[SymbolicValue]) -> Vec<FunctionId> {
+        let module = self.subject.module;
+        let mut handed = Vec::new();
+        for path in actuals.iter().flat_map(SymbolicValue::paths).filter(|p| !p.loads()) {
+            handed.extend(self.subject.function(path));
+            let Root::Global(number) = path.root else { continue };
+            if let Some(symbol) = self.subject.symbol(number)
+                && let SymbolKind::Variable { initialisers, .. } = &module[symbol].kind
+            {
+                let address = |i: &deadheat_ir::Initialiser| match module[i.value] {
+                    Constant::Address { symbol, offset: 0, .. } => module[symbol].body(),
+                    _ => None,
+                };
+                handed.extend(initialisers.iter().filter_map(address));
+            }
+        }
+        handed.sort_unstable();
+        handed.dedup();
+        handed.truncate(TARGETS);
+        handed
     }
 
     /// Applies one callee to all ways, and adds what comes out to `state`.
@@ -193,7 +228,7 @@ impl Execution<'_> {
     fn adopt(&mut self, call: Site, summary: &Summary, actuals: &[SymbolicValue]) {
         for (site, started) in &summary.creations {
             let decided = summary.decided_by_caller.contains(site);
-            let name = if decided { call } else { *site };
+            let name = if summary.is_named_by_caller(site) { call } else { *site };
             let known = self.creations.entry(name).or_default();
             let before = known.len();
             known.extend(started.iter().copied());
@@ -203,7 +238,7 @@ impl Execution<'_> {
                 let started: Vec<_> = started.collect();
                 let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
                 if actuals.iter().any(given) {
-                    self.decided_by_caller.insert(call);
+                    self.decided_by_caller.insert(name);
                 }
                 self.creations.entry(name).or_default().extend(started);
             }

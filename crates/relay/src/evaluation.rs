@@ -26,9 +26,18 @@ impl Execution<'_> {
         }
     }
 
-    /// Whether an operand is undefined: it may be taken to be anything, the other side of a merge included.
+    /// Whether an operand is undefined: it may be taken to be anything, the other side of a merge included. A variable
+    /// that was not written yet holds an undefined value in another form, so that branches on it agree.
     pub(crate) fn is_undefined(&self, operand: Value) -> bool {
-        matches!(self.subject.module.constant(operand), Some(Constant::Undefined))
+        let undefined = |value| matches!(self.subject.module.constant(value), Some(Constant::Undefined));
+        let definition = operand.local().and_then(|l| self.body.definition(l));
+        match definition.map(|d| &d.operation) {
+            Some(Operation::Cast {
+                kind: CastKind::Same,
+                value,
+            }) => undefined(*value),
+            _ => undefined(operand),
+        }
     }
 
     /// What is known of an operand on a way.

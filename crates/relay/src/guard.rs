@@ -5,7 +5,7 @@
 //! `p->data`: if the data are the same, so is `p`); or if it is the element of an array that the accessed element's index
 //! chooses (`lock[i]` and `data[i]`).
 
-use crate::access_path::{Index, Path, Step, Symbol};
+use crate::access_path::{DEPTH, Index, Path, Step, Symbol};
 use crate::relative_lockset::{Mode, RelativeLockset};
 use smallvec::SmallVec;
 
@@ -32,13 +32,23 @@ pub struct Guard {
 /// All guards of an access, sorted.
 pub type Guards = Vec<Guard>;
 
-/// The guards that a lockset gives an access at `address`. `is_single` tells which paths name one lock for the whole run.
-pub fn guards(locks: &RelativeLockset, address: Option<&Path>, is_single: &dyn Fn(&Path) -> bool) -> Guards {
+/// The guards that a lockset gives an access at `address`, one of those that `merged` names together, if it does.
+/// `is_single` tells which paths name one lock for the whole run.
+pub fn guards(
+    locks: &RelativeLockset,
+    address: Option<&Path>,
+    merged: Option<&Path>,
+    is_single: &dyn Fn(&Path) -> bool,
+) -> Guards {
     let mut guards = Vec::new();
     for (lock, change) in locks.changes() {
         if !change.acquired && change.level <= 0 {
             continue;
         }
+        let meant = merged
+            .zip(address)
+            .and_then(|(merged, address)| meant(lock, merged, address));
+        let lock = meant.as_ref().unwrap_or(lock);
         let mut add = |name| {
             guards.push(Guard {
                 name,
@@ -58,6 +68,18 @@ pub fn guards(locks: &RelativeLockset, address: Option<&Path>, is_single: &dyn F
     guards.sort();
     guards.dedup();
     guards
+}
+
+/// What a lock is where a merged pointer is the one that leads to `address`: of `s = c ? &a : &b`, the lock `s->lock` is
+/// `a.lock` whenever `s->data` is `a.data`.
+fn meant(lock: &Path, merged: &Path, address: &Path) -> Option<Path> {
+    let (from, to) = (merged.last(), lock.steps.first()?);
+    if lock.root != merged.root || merged.loads() || from.index != to.index {
+        return None;
+    }
+    let mut path = address.clone().plus(to.offset.wrapping_sub(from.offset));
+    path.steps.extend(lock.steps[1..].iter().cloned());
+    (path.steps.len() <= DEPTH).then_some(path)
 }
 
 /// The way from the accessed address to the lock, if both hang on the same pointer.
@@ -83,14 +105,20 @@ fn element(lock: &Path, address: &Path) -> Option<GuardName> {
     let Symbol::Value(chosen) = &index.symbol else {
         return None;
     };
+    // `data[i + 1]` under `lock[i]`: the element before the accessed one.
+    let moved = match i64::try_from(index.stride) {
+        Ok(stride @ 1..) => address.last().offset.div_euclid(stride),
+        _ => 0,
+    };
     let mut lock = lock.clone();
     let mut found = false;
     for step in &mut lock.steps {
-        if let Some(Index { symbol, .. }) = &mut step.index {
+        if let Some(Index { symbol, stride }) = &mut step.index {
             if *symbol != Symbol::Value(chosen.clone()) {
                 return None;
             }
             (*symbol, found) = (Symbol::OfAccess, true);
+            step.offset = step.offset.wrapping_sub(moved.wrapping_mul(*stride as i64));
         }
     }
     (found && lock.root.is_object() && !lock.loads()).then_some(GuardName::Element(lock, index.stride))
@@ -122,7 +150,7 @@ mod tests {
     }
 
     fn of(lock: &Path, address: &Path) -> Guards {
-        guards(&held(lock, Mode::Exclusive), Some(address), &|p| p.is_constant())
+        guards(&held(lock, Mode::Exclusive), Some(address), None, &|p| p.is_constant())
     }
 
     #[test]
@@ -151,9 +179,21 @@ mod tests {
     }
 
     #[test]
+    fn a_neighbour_of_an_element_has_another_lock() {
+        let element = |base: u32, number: i64, stride: u64| {
+            let mut path = Path::of(Root::Global(base));
+            add_value_index(path.last_mut(), Some(opaque(1).plus(number)), stride);
+            path
+        };
+        let under = |lock, data| of(&element(1, lock, 40), &element(2, data, 8));
+        assert!(!exclude(&under(0, 0), &under(0, 1)));
+        assert!(exclude(&under(0, 0), &under(1, 1)));
+    }
+
+    #[test]
     fn readers_do_not_exclude_each_other() {
         let lock = Path::of(Root::Global(1));
-        let under = |mode| guards(&held(&lock, mode), None, &|p| p.is_constant());
+        let under = |mode| guards(&held(&lock, mode), None, None, &|p| p.is_constant());
         assert!(!exclude(&under(Mode::Shared), &under(Mode::Shared)));
         assert!(exclude(&under(Mode::Shared), &under(Mode::Exclusive)));
     }

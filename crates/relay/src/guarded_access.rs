@@ -6,6 +6,7 @@ use crate::execution::{AccessEvent, AccessKind};
 use crate::guard::{self, Guards};
 use crate::state::Threads;
 use crate::subject::{Cell, Subject};
+use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{FunctionId, LocationId, SymbolKind, TagId};
 
 /// What accesses of one class have in common.
@@ -58,9 +59,13 @@ pub fn classes(
 ) -> Vec<ClassKey> {
     let function = FunctionId::new(event.site.function);
     let cell = subject.aliasing.pointee(function, event.operand);
+    let merged = match event.address {
+        SymbolicValue::May(name, _) => Some(name),
+        _ => None,
+    };
     let class = |path: Option<&Path>| ClassKey {
         root,
-        guards: guard::guards(&event.way.locks, path, is_single),
+        guards: guard::guards(&event.way.locks, path, merged, is_single),
         path: path.cloned(),
         cell,
         tag: event.tag,
@@ -99,8 +104,9 @@ fn is_visible(subject: &Subject<'_>, event: &AccessEvent<'_>, path: &Path, cell:
     }
 }
 
-/// Whether two accesses may be to a common byte.
-pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool) -> bool {
+/// Whether two accesses may be to a common byte. `own`: each instance of the root has its own of these objects;
+/// `outside`: the class is one of objects from code that is not seen.
+pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool, outside: &dyn Fn(u32) -> bool) -> bool {
     if let (Some(p), Some(q)) = (&a.path, &b.path) {
         let objects = p.root.is_object() && q.root.is_object() && !p.loads() && !q.loads();
         if objects {
@@ -119,10 +125,15 @@ pub fn may_be_equal(a: &ClassKey, b: &ClassKey, own: &dyn Fn(Root) -> bool) -> b
         }
     }
     match (a.cell, b.cell) {
+        // Where the object comes from is not known, so its type has to tell.
+        (Some(x), Some(y)) if x.class != y.class => match (a.tag, b.tag) {
+            (Some(t), Some(u)) => t == u && (outside(x.class) || outside(y.class)),
+            _ => outside(x.class) && outside(y.class),
+        },
         (Some(x), Some(y)) => {
             // Fields that are both known are the same field, or different memory.
             let fields = matches!((a.tag, b.tag), (Some(t), Some(u)) if t != u);
-            x.class == y.class && !fields && cells_overlap(a, x, b, y)
+            !fields && cells_overlap(a, x, b, y)
         }
         _ => a.tag.is_some() && a.tag == b.tag,
     }

@@ -4,7 +4,7 @@ use crate::access_path::{Path, Root, Site};
 use crate::evaluation::{known, load};
 use crate::execution::{AccessKind, CreationEvent, Execution, Observer};
 use crate::fact::Fact;
-use crate::models::{Acquisition, Creation, Model, Outcome, Returned};
+use crate::models::{Acquisition, Creation, Model, Outcome, Returned, RootKind};
 use crate::relative_lockset::{Change, Mode};
 use crate::shape;
 use crate::state::{Disjunct, State, Status};
@@ -13,6 +13,9 @@ use crate::transfer::{Place, UNKNOWN_LENGTH, any_byte, copy_memory, together};
 use deadheat_ir::{FunctionId, LocalId, Operation, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// In place of an instruction, in the name of a function that was handed to unseen code.
+const HANDED: u32 = u32::MAX - 64;
 
 impl Execution<'_> {
     /// A call of a modelled function.
@@ -38,8 +41,8 @@ impl Execution<'_> {
             let fact = known(way, &result);
             self.define(at, result, fact, way);
             model.publishes.iter().for_each(|n| way.publish(&actual(*n)));
-            for n in &model.writes {
-                self.store(way, &actual(*n), UNKNOWN_LENGTH, Top);
+            for n in written(model, actuals.len()) {
+                self.store(way, &actual(n), UNKNOWN_LENGTH, Top);
             }
             if let Some((from, to)) = model.copies {
                 let length = match actuals.get(2) {
@@ -88,6 +91,25 @@ impl Execution<'_> {
                 self.call_function(at, target, &passed, None, before.ways(), observer, &mut state);
             }
         }
+        for n in model.registers.iter().flat_map(|c| &c.arguments) {
+            let given = u16::try_from(*n).map_or(Top, actual);
+            state = together(
+                state
+                    .into_ways()
+                    .into_iter()
+                    .map(|mut way| {
+                        way.publish(&given);
+                        way
+                    })
+                    .collect(),
+            );
+        }
+        if model.runs_registered {
+            let before = state.clone();
+            for target in &self.subject.registered {
+                self.call_function(at, *target, &[], None, before.ways(), observer, &mut state);
+            }
+        }
         if let Some(once) = &model.once {
             state = self.once(at, &actual(once.control), &actual(once.function), &state, observer);
         }
@@ -109,11 +131,11 @@ impl Execution<'_> {
         ways: &[Disjunct],
         observer: &mut dyn Observer,
     ) {
-        let reads = model.reads.iter().map(|n| (n, AccessKind::Read));
-        let writes = model.writes.iter().map(|n| (n, AccessKind::Write));
-        let frees = model.frees.iter().map(|n| (n, AccessKind::Free));
+        let reads = model.reads.iter().map(|n| (*n, AccessKind::Read));
+        let writes = written(model, actuals.len()).map(|n| (n, AccessKind::Write));
+        let frees = model.frees.iter().map(|n| (*n, AccessKind::Free));
         for (n, kind) in reads.chain(writes).chain(frees) {
-            let (Some(operand), Some(address)) = (arguments.get(usize::from(*n)), actuals.get(usize::from(*n))) else {
+            let (Some(operand), Some(address)) = (arguments.get(usize::from(n)), actuals.get(usize::from(n))) else {
                 continue;
             };
             let place = Place {
@@ -241,8 +263,6 @@ impl Execution<'_> {
         ways: &mut [Disjunct],
         observer: &mut dyn Observer,
     ) {
-        self.threads_matter = true;
-        let site = self.site(at);
         let actual = |n: u16| actuals.get(usize::from(n)).cloned().unwrap_or(Top);
         for way in ways {
             let behind = |value: &SymbolicValue| value.name().map_or(Top, |p| load(self.subject, way, p, 8));
@@ -260,33 +280,10 @@ impl Execution<'_> {
             if functions.is_empty() && !matches!(function, Integer(_)) {
                 functions = self.subject.aliasing.targets(self.function, at).to_vec();
             }
-            let handle = creation.handle_at.map_or(Top, actual);
             let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
-            let decided_by_caller = given(&function) || given(&argument) || given(&handle);
-            let name = self.creation_name(site);
-            let counters = self.counters(name);
-            observer.creation(CreationEvent {
-                name,
-                site,
-                location: self.body.instructions[at].location,
-                functions: &functions,
-                argument: &argument,
-                model: creation,
-                counters: &counters,
-                way,
-            });
-            let known = self.creations.entry(name).or_default();
-            let started = functions.iter().map(|f| self.subject.module[*f].symbol);
-            let before = known.len();
-            known.extend(started);
-            if known.len() != before {
-                self.news();
-            }
-            if decided_by_caller && self.decided_by_caller.insert(name) {
-                self.news();
-            }
-            self.start(way, name, &functions, creation.many);
-            way.publish(&argument);
+            let handle = creation.handle_at.map_or(Top, actual);
+            let decided_by_caller = [&function, &argument, &handle].into_iter().any(given);
+            let name = self.begin(at, creation, &functions, &argument, decided_by_caller, way, observer);
             if let Some(n) = creation.handle_at {
                 self.store(way, &actual(n), 8, SymbolicValue::of(Root::Thread(name)));
             }
@@ -300,19 +297,66 @@ impl Execution<'_> {
         }
     }
 
+    /// Code runs beside this from here on. Gives the creation's name.
+    #[expect(clippy::too_many_arguments, reason = "one creation, seen from all sides")]
+    pub(crate) fn begin(
+        &mut self,
+        at: usize,
+        creation: &Creation,
+        functions: &[FunctionId],
+        argument: &SymbolicValue,
+        decided_by_caller: bool,
+        way: &mut Disjunct,
+        observer: &mut dyn Observer,
+    ) -> Site {
+        self.threads_matter = true;
+        let site = self.site(at);
+        // Who is handed to unseen code again and again is one and the same.
+        let name = match (creation.kind, functions) {
+            (RootKind::Handed, [function]) => Site {
+                function: function.number(),
+                instruction: HANDED,
+            },
+            _ => self.creation_name(site),
+        };
+        let counters = self.counters(name);
+        observer.creation(CreationEvent {
+            name,
+            site,
+            location: self.body.instructions[at].location,
+            functions,
+            argument,
+            model: creation,
+            counters: &counters,
+            way,
+        });
+        let known = self.creations.entry(name).or_default();
+        let before = known.len();
+        known.extend(functions.iter().map(|f| self.subject.module[*f].symbol));
+        if known.len() != before {
+            self.news();
+        }
+        if decided_by_caller && self.decided_by_caller.insert(name) {
+            self.news();
+        }
+        self.start(way, name, functions, creation.many);
+        way.publish(argument);
+        name
+    }
+
     /// The name of a creation: the outermost call at which it is known what is started.
     fn creation_name(&self, site: Site) -> Site {
         let decided = self
             .summaries
             .summary(self.function)
-            .is_some_and(|s| s.decided_by_caller.contains(&site));
+            .is_some_and(|s| s.is_named_by_caller(&site));
         self.entry.creator.filter(|_| decided).unwrap_or(site)
     }
 
     /// A creation's threads, and theirs, run from here on.
     fn start(&self, way: &mut Disjunct, name: Site, functions: &[FunctionId], many: bool) {
         let known = way.threads.get(&name).copied();
-        let again = many || matches!(known, Some(Status::Live | Status::Many));
+        let again = many || name.instruction != HANDED && matches!(known, Some(Status::Live | Status::Many));
         let now = if again { Status::Many } else { Status::Live };
         let threads = Arc::make_mut(&mut way.threads);
         threads.insert(name, now);
@@ -492,6 +536,12 @@ impl Execution<'_> {
             _ => true,
         }
     }
+}
+
+/// The arguments, of so many, behind which a function writes.
+fn written(model: &Model, count: usize) -> impl Iterator<Item = u16> + '_ {
+    let rest = model.writes_from.map_or(0..0, |n| n..count as u16);
+    model.writes.iter().copied().chain(rest)
 }
 
 /// Whether two names may stand for one lock.

@@ -11,13 +11,14 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 /// The models that come with the tool: set name and text.
-pub const BUILT_IN: [(&str, &str); 8] = [
+pub const BUILT_IN: [(&str, &str); 9] = [
     ("libc", include_str!("../models/libc.toml")),
     ("pthread", include_str!("../models/pthread.toml")),
     ("c11", include_str!("../models/c11.toml")),
     ("cpp", include_str!("../models/cpp.toml")),
     ("rust", include_str!("../models/rust.toml")),
     ("glib", include_str!("../models/glib.toml")),
+    ("events", include_str!("../models/events.toml")),
     ("linux", include_str!("../models/linux.toml")),
     ("rtos", include_str!("../models/rtos.toml")),
 ];
@@ -42,6 +43,10 @@ pub struct Model {
     pub joins: Option<Handle>,
     /// Functions that it calls before it returns.
     pub calls: Vec<Callback>,
+    /// Functions that whoever runs callbacks calls from now on.
+    pub registers: Vec<Callback>,
+    /// It calls, again and again, what was registered.
+    pub runs_registered: bool,
     /// A function that it calls unless some thread has done so: after it, that call is over.
     pub once: Option<Once>,
     /// A barrier at which it waits.
@@ -60,6 +65,8 @@ pub struct Model {
     pub reads: Vec<u16>,
     /// Arguments behind which it writes.
     pub writes: Vec<u16>,
+    /// From this argument on it writes behind each.
+    pub writes_from: Option<u16>,
     /// Arguments whose object it may make known to other threads. All of them, for a function without a model.
     pub publishes: Vec<u16>,
     /// The first argument's object is copied to the second's, as much as is known of it.
@@ -188,6 +195,22 @@ pub struct Creation {
     pub many: bool,
 }
 
+impl Creation {
+    /// A function that code gets which is not seen: nothing is known of when it is called, and with what.
+    pub fn handed() -> Creation {
+        Creation {
+            function: None,
+            function_at: None,
+            argument: None,
+            argument_at: None,
+            handle_at: None,
+            handle_returned: false,
+            kind: RootKind::Handed,
+            many: false,
+        }
+    }
+}
+
 /// What kind of code runs at the same time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -199,6 +222,8 @@ pub enum RootKind {
     Handler,
     /// Work that some thread of a pool does.
     Work,
+    /// Handed to code that is not seen and of which nothing is known: it may call it at any time.
+    Handed,
 }
 
 /// A thread's handle.

@@ -88,7 +88,7 @@ pub fn object(subject: &Subject<'_>, key: ObjectKey, first: Option<&Path>) -> (&
         ObjectKey::Object(Root::Local(_)) => ("stack", None),
         ObjectKey::Object(_) => ("heap", None),
         ObjectKey::Field(tag) => ("field", Some(module.describe_tag(tag))),
-        ObjectKey::Class(..) => ("unknown", None),
+        ObjectKey::Class(..) | ObjectKey::Outside => ("unknown", None),
     }
 }
 

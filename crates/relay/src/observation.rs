@@ -148,7 +148,8 @@ impl Observer for Watch<'_> {
 
     fn creation(&mut self, event: CreationEvent<'_>) {
         self.seen.unknown_starts += usize::from(event.functions.is_empty());
-        let again = event.model.many || matches!(event.way.threads.get(&event.name), Some(Status::Live | Status::Many));
+        let running = matches!(event.way.threads.get(&event.name), Some(Status::Live | Status::Many));
+        let again = event.model.many || running && event.model.kind != RootKind::Handed;
         for function in event.functions {
             let (mut entry, own) = thread_root::entry_of(&event, *function);
             let parameters = self.subject.module[*function].parameters as usize;
@@ -214,7 +215,7 @@ impl Watch<'_> {
         let decides = |f| {
             self.summaries
                 .summary(f)
-                .is_some_and(|s| !s.decided_by_caller.is_empty())
+                .is_some_and(|s| s.decided_by_caller.iter().any(|site| s.is_named_by_caller(site)))
         };
         if !decides(event.callee) {
             return None;
@@ -222,7 +223,7 @@ impl Watch<'_> {
         let own = self
             .summaries
             .summary(self.function)
-            .is_some_and(|s| s.decided_by_caller.contains(&event.site));
+            .is_some_and(|s| s.is_named_by_caller(&event.site));
         self.creator.filter(|_| own).or(Some(event.site))
     }
 }

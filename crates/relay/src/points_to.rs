@@ -23,12 +23,13 @@ fn effect(model: &Model) -> Effect {
         publishes: model.publishes.clone(),
         ..Effect::default()
     };
-    for callback in &model.calls {
+    let now = model.calls.iter().map(|c| (c, true));
+    for (callback, now) in now.chain(model.registers.iter().map(|c| (c, false))) {
         let passed = |n: &i16| u16::try_from(*n).map_or(Passed::Unknown, Passed::Argument);
         effect.calls.push(Callback {
             function: (callback.function, vec![]),
             arguments: callback.arguments.iter().map(passed).collect(),
-            now: true,
+            now,
         });
     }
     if let Some(once) = &model.once {
@@ -88,7 +89,16 @@ impl Aliasing for Pointers<'_> {
         }
     }
 
+    fn handed(&self, function: FunctionId, instruction: usize) -> Vec<FunctionId> {
+        let callbacks = self.0.call_graph().callbacks(function, instruction);
+        callbacks.iter().flat_map(|c| c.targets.iter().copied()).collect()
+    }
+
     fn is_shared(&self, class: u32) -> bool {
         self.0.escapes(deadheat_points_to::Cell { node: class, offset: 0 })
+    }
+
+    fn is_outside(&self, class: u32) -> bool {
+        self.0.is_outside(deadheat_points_to::Cell { node: class, offset: 0 })
     }
 }

@@ -120,6 +120,12 @@ pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey,
         "one side frees the object",
     );
     weigh(handler(a) || handler(b), -5, "one side is a signal handler");
+    let handed = |c: &ClassKey| found.roots[c.root].kind == RootKind::Handed;
+    weigh(
+        handed(a) || handed(b),
+        -15,
+        "one side is a function that was handed to code which is not seen",
+    );
     let made = |root: Option<Root>| root.is_some_and(Root::is_made);
     let large = [a, b]
         .iter()

@@ -1,11 +1,12 @@
-//! The state at a program point: at most [`DISJUNCTS`] ways to be there, told apart by the locks they hold.
+//! The state at a program point: at most [`DISJUNCTS`] ways to be there, told apart by the locks they hold and the
+//! threads that run.
 //!
 //! Each way has its symbolic memory (RELAY's map σ), what is known of values, its relative lockset, and the threads that
-//! run. Ways with the same locks are joined, as in ESP (Das, Lerner, Seigle, PLDI 2002), so that a lock taken under
-//! a condition is still known to be held where the same condition is tested again. Beyond the bound, ways are joined
-//! as the paper joins all of them.
+//! run. Ways with the same locks and threads are joined, as in ESP (Das, Lerner, Seigle, PLDI 2002), so that a lock
+//! taken (a thread created) under a condition is still known to be held (to run) where the same condition is tested
+//! again. Beyond the bound, ways with the same locks are joined, and if there are none, all, as the paper does.
 //!
-//! Invariant: two disjuncts of a state differ in their locksets. Cost of a join: linear in what the ways hold.
+//! Invariant: two disjuncts of a state differ in their locksets or threads. Cost of a join: linear in what the ways hold.
 
 use crate::access_path::{Path, Root, Site, may_overlap};
 use crate::fact::Fact;
@@ -273,18 +274,31 @@ impl State {
 
     /// Adds a way.
     pub fn add(&mut self, way: Disjunct) {
-        if let Some(known) = self.ways.iter_mut().find(|w| w.locks == way.locks) {
+        let alike =
+            |w: &Disjunct| w.locks == way.locks && (Arc::ptr_eq(&w.threads, &way.threads) || w.threads == way.threads);
+        if let Some(known) = self.ways.iter_mut().find(|w| alike(w)) {
             if *known != way {
                 *known = known.join(&way);
             }
             return;
         }
-        if self.ways.len() < DISJUNCTS {
-            self.ways.push(way);
-            return;
-        }
         self.ways.push(way);
-        self.collapse();
+        if self.ways.len() > DISJUNCTS && !self.join_two() {
+            self.collapse();
+        }
+    }
+
+    /// Joins the last two ways that have the same locks; says whether there were two.
+    fn join_two(&mut self) -> bool {
+        for at in (1..self.ways.len()).rev() {
+            let same = |w: &Disjunct| w.locks == self.ways[at].locks;
+            if let Some(other) = self.ways[..at].iter().rposition(same) {
+                let way = self.ways.remove(at);
+                self.ways[other] = self.ways[other].join(&way);
+                return true;
+            }
+        }
+        false
     }
 
     /// Joins all ways.

@@ -5,7 +5,7 @@ use crate::access_path::Path;
 use crate::models::{Model, Models};
 use crate::shape::Shape;
 use crate::symbolic_value::SymbolicValue;
-use deadheat_ir::{Callee, Constant, FunctionId, Module, SymbolId, SymbolKind, Value};
+use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolId, SymbolKind, Value};
 use rustc_hash::FxHashMap;
 
 /// Memory that a pointer may lead to: a class of objects and an offset in it.
@@ -25,8 +25,12 @@ pub trait Aliasing: Sync {
     fn object(&self, symbol: SymbolId) -> Option<Cell>;
     /// What an indirect call may call.
     fn targets(&self, function: FunctionId, instruction: usize) -> &[FunctionId];
+    /// All functions that a library call may be handed.
+    fn handed(&self, function: FunctionId, instruction: usize) -> Vec<FunctionId>;
     /// Whether other threads may reach the class.
     fn is_shared(&self, class: u32) -> bool;
+    /// Whether the class holds objects that code made which is not seen: what it is told apart by is its type alone.
+    fn is_outside(&self, class: u32) -> bool;
 }
 
 /// Numbers of the locks that have only a name, above all symbols.
@@ -42,6 +46,8 @@ pub struct Subject<'a> {
     pub shapes: Vec<Shape>,
     models: Vec<Option<&'a Model>>,
     named_locks: FxHashMap<&'a str, u32>,
+    /// Functions that somebody registers to be called by whoever runs callbacks, in order.
+    pub registered: Vec<FunctionId>,
 }
 
 impl<'a> Subject<'a> {
@@ -60,7 +66,24 @@ impl<'a> Subject<'a> {
         let mut names: Vec<&str> = models.iter().flatten().flat_map(|m| m.lock_names()).collect();
         names.sort_unstable();
         names.dedup();
+        let registers = |symbol: SymbolId| models[symbol.index()].is_some_and(|m| !m.registers.is_empty());
+        let mut registered = Vec::new();
+        for (id, function) in module.functions() {
+            for (at, instruction) in function.instructions.iter().enumerate() {
+                if let Operation::Call {
+                    callee: Callee::Direct(symbol),
+                    ..
+                } = instruction.operation
+                    && registers(symbol)
+                {
+                    registered.extend(aliasing.handed(id, at));
+                }
+            }
+        }
+        registered.sort_unstable();
+        registered.dedup();
         Subject {
+            registered,
             module,
             aliasing,
             shapes: module.functions.iter().map(Shape::of).collect(),

@@ -78,6 +78,12 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Whether a creation goes by the name of the call: the caller decides what is started, and that is one thread. Of
+    /// several that one call starts each keeps a name of its own.
+    pub fn is_named_by_caller(&self, site: &Site) -> bool {
+        self.decided_by_caller.len() == 1 && self.decided_by_caller.contains(site)
+    }
+
     /// The summary of an execution that was relative to its entry.
     pub fn of(mut execution: Execution<'_>) -> Summary {
         let exits = execution.exits();

@@ -85,7 +85,10 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
     way.publish(event.argument);
     let made = seen.into_iter().filter(|r| r.is_made());
     way.published.extend(made.map(|r| (Path::of(r), ())));
-    way.threads = event.way.threads.clone();
+    // Of who is handed on it is not known when it runs, so neither beside whom.
+    if event.model.kind != RootKind::Handed {
+        way.threads = event.way.threads.clone();
+    }
     let again = event.model.many || matches!(way.threads.get(&event.name), Some(Status::Live | Status::Many));
     let now = if again { Status::Many } else { Status::Live };
     Arc::make_mut(&mut way.threads).insert(event.name, now);

@@ -14,7 +14,7 @@ use crate::rank::{self, Rank};
 use crate::subject::Subject;
 use crate::top_down::TopDown;
 use deadheat_ir::TagId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::hash_map::Entry;
@@ -31,6 +31,8 @@ pub enum ObjectKey {
     Class(u32, i64),
     /// A field of a struct, of any object.
     Field(TagId),
+    /// Something that code gave which is not seen.
+    Outside,
 }
 
 /// One side of a warning.
@@ -87,7 +89,7 @@ pub fn warnings(
     let mut groups = Groups::of(subject.module, classes, parallelism);
     let mut all = Warnings::default();
     let mut best: FxHashMap<(u32, u32), Best> = FxHashMap::default();
-    for (bucket, (key, members)) in buckets(&groups).into_iter().enumerate() {
+    for (bucket, (key, members)) in buckets(subject, &groups).into_iter().enumerate() {
         let mut compared = 0_usize;
         for (n, a) in members.iter().enumerate() {
             let others = &members[n..];
@@ -95,7 +97,7 @@ pub fn warnings(
             compared += others.len().min(left);
             all.cut += others.len().saturating_sub(left);
             for b in others.iter().take(left) {
-                if !conflict(found, &mut groups, key, *a, *b) {
+                if !conflict(subject, found, &mut groups, key, *a, *b) {
                     continue;
                 }
                 let mut ranks = [None, None];
@@ -164,7 +166,14 @@ pub fn warnings(
 }
 
 /// Whether the accesses of two groups are a race, as far as can be told.
-fn conflict(found: &TopDown, groups: &mut Groups<'_>, key: ObjectKey, a: usize, b: usize) -> bool {
+fn conflict(
+    subject: &Subject<'_>,
+    found: &TopDown,
+    groups: &mut Groups<'_>,
+    key: ObjectKey,
+    a: usize,
+    b: usize,
+) -> bool {
     let (x, y) = (groups.class(a), groups.class(b));
     // What goes from one object was compared there; two objects are two.
     let root = |c: &ClassKey| c.path.as_ref().map(|p| p.root).filter(|r| r.is_object());
@@ -175,7 +184,8 @@ fn conflict(found: &TopDown, groups: &mut Groups<'_>, key: ObjectKey, a: usize, 
     }
     let writes = |c: &ClassKey| c.kind != AccessKind::Read;
     let own = |root: Root| found.roots[x.root].own.contains(&root);
-    (writes(x) || writes(y)) && !(x.atomic && y.atomic) && groups.may_meet(a, b) && may_be_equal(x, y, &own)
+    let outside = |class| subject.aliasing.is_outside(class);
+    (writes(x) || writes(y)) && !(x.atomic && y.atomic) && groups.may_meet(a, b) && may_be_equal(x, y, &own, &outside)
 }
 
 /// The object that a class is surely in.
@@ -188,7 +198,10 @@ pub fn object_of(class: &ClassKey) -> Option<Root> {
 }
 
 /// Groups that may be to one place.
-fn buckets(groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
+fn buckets(subject: &Subject<'_>, groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
+    let outside = |class: &ClassKey| class.cell.is_some_and(|c| subject.aliasing.is_outside(c.class));
+    let all = || (0..groups.groups.len()).map(|n| (n, groups.class(n)));
+    let fields: FxHashSet<TagId> = all().filter(|(_, c)| outside(c)).filter_map(|(_, c)| c.tag).collect();
     let mut buckets: BTreeMap<ObjectKey, Vec<usize>> = BTreeMap::new();
     let mut everywhere: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for n in 0..groups.groups.len() {
@@ -211,6 +224,12 @@ fn buckets(groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
             }
             (None, Some(tag)) => buckets.entry(ObjectKey::Field(tag)).or_default().push(n),
             (None, None) => {}
+        }
+        if let (Some(_), Some(tag)) = (class.cell, class.tag.filter(|t| fields.contains(t))) {
+            buckets.entry(ObjectKey::Field(tag)).or_default().push(n);
+        }
+        if outside(class) {
+            buckets.entry(ObjectKey::Outside).or_default().push(n);
         }
     }
     for (class, freed) in everywhere {

@@ -20,6 +20,8 @@ pub struct Options {
     pub parallel: usize,
     /// The tool, if it is not the one in `dist`.
     pub tool: Option<PathBuf>,
+    /// This stage alone.
+    pub stage: Option<Stage>,
 }
 
 /// Seeds of the default choice.
@@ -66,6 +68,7 @@ impl Options {
             seeds: None,
             parallel: std::thread::available_parallelism().map_or(1, usize::from),
             tool: None,
+            stage: None,
         };
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
@@ -80,6 +83,7 @@ impl Options {
                 "--level" => options.level = Some(value()?.parse()?),
                 "--seeds" => options.seeds = Some(number(value()?)?),
                 "-j" => options.parallel = number(value()?)? as usize,
+                "--stage" => options.stage = Some(value()?.parse()?),
                 "--tool" => options.tool = Some(value()?.into()),
                 other => return Err(format!("unknown argument `{other}`")),
             }
