@@ -156,8 +156,8 @@ pub fn measure(
         while let Some(slot) = slots.get(next.fetch_add(1, Ordering::Relaxed)) {
             let Ok(mut one) = slot.lock() else { continue };
             if one.measured.is_none() && !stage.stopped() {
-                measuring.one(&mut one);
-                let done = runs.fetch_add(1, Ordering::Relaxed) + 1;
+                let made = measuring.one(&mut one);
+                let done = runs.fetch_add(made, Ordering::Relaxed) + made;
                 progress.phase(&format!("measuring {total} inputs"), done as u64);
             }
         }
@@ -207,20 +207,30 @@ struct Measuring<'a> {
 }
 
 impl Measuring<'_> {
-    fn one(&self, one: &mut One) {
+    /// Measures an input; the runs made.
+    fn one(&self, one: &mut One) -> usize {
         let own = match self.stage.with(one.program.clone()) {
             Ok(own) => own,
-            Err(error) => return one.notices.push(error.to_string()),
+            Err(error) => {
+                one.notices.push(error.to_string());
+                return 0;
+            }
         };
+        let mut runs = 0;
         let mut module = self.module.load(Ordering::Relaxed);
         loop {
             let run = match own.run(&self.plan(module)) {
                 Ok(run) => run,
-                Err(error) => return one.notices.push(error.to_string()),
+                Err(error) => {
+                    one.notices.push(error.to_string());
+                    return runs;
+                }
             };
+            runs += 1;
             let really = self.module_of(&run);
             if module == NO_MODULE || module == really || self.left_out.functions.is_empty() {
-                return take_in(one, &run, self.left_out, module);
+                take_in(one, &run, self.left_out, module);
+                return runs;
             }
             // Functions were left out that should not have been.
             module = really;

@@ -9,7 +9,7 @@ use super::effects::{Effects, callee, callees_of};
 use super::{Assumptions, Code};
 use deadheat_ir::FunctionId;
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// Answers for one program.
 pub struct Inheritance<'a> {
@@ -19,10 +19,9 @@ pub struct Inheritance<'a> {
     assumptions: Assumptions,
     /// Whether a caller passes its pairs on to a callee.
     known: RefCell<HashMap<(FunctionId, FunctionId), bool>>,
+    /// The same, through functions between them; no while it is not known.
+    reached: RefCell<HashMap<(FunctionId, FunctionId), bool>>,
 }
-
-/// Callers that are looked through on the way to one with an entry.
-const DEEPEST: usize = 16;
 
 impl<'a> Inheritance<'a> {
     /// Of these.
@@ -38,6 +37,7 @@ impl<'a> Inheritance<'a> {
             alone,
             assumptions,
             known: RefCell::default(),
+            reached: RefCell::default(),
         }
     }
 
@@ -48,50 +48,51 @@ impl<'a> Inheritance<'a> {
             return None;
         }
         let mut sources = BTreeSet::new();
-        self.climb(linked, body, &mut sources, 0)?;
+        let (mut seen, mut work) = (HashSet::from([linked]), vec![linked]);
+        while let Some(at) = work.pop() {
+            if !self.code.calls_known(at) {
+                return None;
+            }
+            for caller in &self.code.linked[at as usize].callers {
+                let own = self.code.body[*caller as usize]?;
+                if self.alone[own.index()] {
+                    continue;
+                }
+                if own == body || !self.reaches(own, body) {
+                    return None;
+                }
+                if self.code.linked[*caller as usize].measurable {
+                    sources.insert(*caller);
+                } else if seen.insert(*caller) {
+                    self.stands_for_its_callers(*caller, own)?;
+                    work.push(*caller);
+                }
+            }
+        }
         (!sources.is_empty()).then(|| sources.into_iter().collect())
     }
 
-    /// Collects the callers of a linked function that pass their pairs on to `heir`; none if one does not.
-    fn climb(&self, linked: u32, heir: FunctionId, sources: &mut BTreeSet<u32>, depth: usize) -> Option<()> {
-        if depth > DEEPEST || !self.code.calls_known(linked) {
-            return None;
-        }
-        let callers = &self.code.linked[linked as usize].callers;
-        for caller in callers {
-            let body = self.code.body[*caller as usize]?;
-            if self.alone[body.index()] {
-                continue;
-            }
-            if body == heir || !self.reaches(body, heir, 0) {
-                return None;
-            }
-            if self.code.linked[*caller as usize].measurable {
-                sources.insert(*caller);
-            } else {
-                // A function that is run by others than its callers has none to stand for it.
-                let known = self.code.callers_known(body) && self.code.module.function_name(body) != "main";
-                if !known || self.code.linked[*caller as usize].callers.is_empty() {
-                    return None;
-                }
-                self.climb(*caller, heir, sources, depth + 1)?;
-            }
-        }
-        Some(())
+    /// A function that is run by others than its callers has none to stand for it.
+    fn stands_for_its_callers(&self, linked: u32, body: FunctionId) -> Option<()> {
+        let called = !self.code.linked[linked as usize].callers.is_empty();
+        let main = self.code.module.function_name(body) == "main";
+        (called && !main && self.code.callers_known(body)).then_some(())
     }
 
     /// Whether a function passes its pairs on to the heir, itself or through functions between them, which the
     /// optimiser inlined or which have no entry.
-    fn reaches(&self, caller: FunctionId, heir: FunctionId, depth: usize) -> bool {
-        if self.passes_on(caller, heir) {
-            return true;
+    fn reaches(&self, caller: FunctionId, heir: FunctionId) -> bool {
+        if let Some(known) = self.reached.borrow().get(&(caller, heir)) {
+            return *known;
         }
-        if depth > DEEPEST || self.effects.recursive[caller.index()] {
-            return false;
-        }
-        let between = self.effects.callers[heir.index()].iter();
-        let mut between = between.filter(|f| **f != caller && !self.effects.recursive[f.index()]);
-        between.any(|f| self.passes_on(*f, heir) && self.reaches(caller, *f, depth + 1))
+        self.reached.borrow_mut().insert((caller, heir), false);
+        let through = |f: &&FunctionId| **f != caller && !self.effects.recursive[f.index()];
+        let mut between = self.effects.callers[heir.index()].iter().filter(through);
+        let reaches = self.passes_on(caller, heir)
+            || !self.effects.recursive[caller.index()]
+                && between.any(|f| self.passes_on(*f, heir) && self.reaches(caller, *f));
+        self.reached.borrow_mut().insert((caller, heir), reaches);
+        reaches
     }
 
     /// Whether the caller always calls the callee, and nothing else in it synchronises.
