@@ -183,17 +183,18 @@ fn what_a_thread_waited_for_orders() {
     assert!(has("afterwards", "first") && has("first", "second"), "{pairs:?}");
 }
 
-/// `daxpy` has what is concurrent with `lu0`; `setup` runs before the first thread, `after` later.
+/// `daxpy` has what is concurrent with `lu0`; `setup` runs before the first thread, `after` beside it, `last` alone again.
 const KERNEL: &str = "#include <pthread.h>\n\
     double a[2][64], factor; int config, rounds; pthread_barrier_t b;\n\
     __attribute__((noinline)) static void daxpy(double *x, int k) { for (int i = 0; i < k; i++) x[i] += 2 * x[i + 1]; }\n\
     __attribute__((noinline)) static void lu0(double *x, int k) { x[0] = factor; for (int i = 1; i < k; i++) daxpy(x, k - i); }\n\
     __attribute__((noinline)) static void setup(int v) { config = v; factor = v; }\n\
     __attribute__((noinline)) static void after(int v) { config += v; }\n\
+    __attribute__((noinline)) static void last(int v) { config -= v; }\n\
     static void *work(void *p) { double *x = p; lu0(x, 60); rounds++; pthread_barrier_wait(&b); lu0(a[0], 8); return 0; }\n\
     int main(int argc, char **argv) { setup(argc); pthread_barrier_init(&b, 0, 2); pthread_t t, u;\n\
     pthread_create(&t, 0, work, a[0]); pthread_create(&u, 0, work, a[1]); after(1);\n\
-    pthread_join(t, 0); pthread_join(u, 0); return argc > 9 && argv; }\n";
+    pthread_join(t, 0); pthread_join(u, 0); last(2); return argc > 9 && argv; }\n";
 
 #[test]
 fn what_need_not_be_measured_is_told_and_changes_no_pair() {
@@ -221,18 +222,21 @@ fn what_need_not_be_measured_is_told_and_changes_no_pair() {
         told
     };
     let default = select(&[]);
-    assert_eq!(unmeasured(&default), ["daxpy inherits", "setup one-thread"]);
+    assert_eq!(
+        unmeasured(&default),
+        ["daxpy inherits", "last one-thread", "setup one-thread"]
+    );
     let functions = default["unmeasured"]["functions"].as_array().unwrap();
     let daxpy = functions.iter().find(|f| f["function"]["name"] == "daxpy").unwrap();
     assert_eq!(daxpy["from"][0]["name"], "lu0");
     let strict = select(&["--no-loop-assumption", "--store", "strict"]);
-    assert_eq!(unmeasured(&strict), ["setup one-thread"]);
+    assert_eq!(unmeasured(&strict), ["last one-thread", "setup one-thread"]);
     let all = select(&["--measure-all", "--store", "all"]);
     assert_eq!(unmeasured(&all), [""; 0]);
     assert_eq!(pairs(&default), pairs(&all));
     assert_eq!(pairs(&strict), pairs(&all));
     let (_, text) = place.run(&["select", "--inputs", "inputs.txt", "--", "./kernel"]);
-    assert!(text.contains("2 of 6 functions need no measuring"), "{text}");
+    assert!(text.contains("3 of 7 functions need no measuring"), "{text}");
     assert!(text.contains("loops go round at least once"), "{text}");
 }
 

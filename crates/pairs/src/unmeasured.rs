@@ -25,6 +25,7 @@
 mod always_calls;
 mod effects;
 mod inheritance;
+mod joins;
 mod library;
 mod one_thread;
 mod own_stack;

@@ -248,3 +248,53 @@ fn what_touches_its_own_stack_only_is_in_no_race() {
         Some("own stack")
     );
 }
+
+/// `main` makes and joins threads as `middle` says, then calls `touch`.
+fn joining(middle: &str) -> Option<String> {
+    let example = Example::new(&format!(
+        "declare @pthread_join (i64, ptr) i32\n\
+         define @main (i64, i64) i32 {{\nentry:\n%t = alloca 64\n{middle}\ncall @touch(1i64)\nreturn 0i32\n}}\n\
+         define @work address_taken (ptr) ptr {{\nentry:\nreturn null\n}}\n{TOUCH}"
+    ));
+    example.reason("touch")
+}
+
+/// A loop from 0 to `bound` with this call in its body, at these labels.
+fn counting(name: &str, bound: &str, body: &str) -> String {
+    format!(
+        "jump {name}h\n{name}h:\n%{name} i64 = phi [{{before}} 0i64, {name}b %{name}n]\n%{name}c = slt %{name}, {bound}\n\
+         branch %{name}c, {name}b, {name}o\n{name}b:\n%{name}p = offset %t + 0 + %{name} x 8\n{body}\n\
+         %{name}n = add %{name}, 1i64\njump {name}h\n{name}o:"
+    )
+}
+
+#[test]
+fn what_comes_after_the_last_join_runs_alone() {
+    let create = |at: &str| format!("%r{} = call @pthread_create({at}, null, @work, null)", at.len());
+    let one = |more: &str| format!("{}\n{more}", create("%t"));
+    let join = "%h = load i64 8 %t\n%j = call @pthread_join(%h, null)";
+    assert_eq!(joining(&one(join)).as_deref(), Some("one thread"));
+    assert_eq!(joining(&one("")), None);
+    // Joined on one of two ways.
+    let sometimes = format!("branch 1i1, a, b\na:\n{join}\njump b\nb:");
+    assert_eq!(joining(&one(&sometimes)), None);
+    // Another thread under the same handle.
+    let again = "%s = call @pthread_create(%t, null, @work, null)";
+    assert_eq!(joining(&one(&format!("{again}\n{join}"))), None);
+    // The handle is known elsewhere.
+    assert_eq!(joining(&one(&format!("store ptr 8 %t to @shared\n{join}"))), None);
+
+    let loops = |bounds: [&str; 2], between: &str| {
+        let make = counting("a", bounds[0], "%ar = call @pthread_create(%ap, null, @work, null)");
+        let join = counting(
+            "b",
+            bounds[1],
+            "%bh = load i64 8 %bp\n%br = call @pthread_join(%bh, null)",
+        );
+        let (make, join) = (make.replace("{before}", "entry"), join.replace("{before}", "ao"));
+        format!("{make}\n{between}\n{join}")
+    };
+    assert_eq!(joining(&loops(["%0", "%0"], "")).as_deref(), Some("one thread"));
+    assert_eq!(joining(&loops(["%0", "%1"], "")), None);
+    assert_eq!(joining(&loops(["%0", "%0"], "call @touch(2i64)")), None);
+}

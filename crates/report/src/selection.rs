@@ -65,7 +65,7 @@ pub struct NotMeasured {
 pub struct Unmeasured {
     /// It.
     pub function: FunctionName,
-    /// `own-stack`: it touches its own stack only; `one-thread`: it runs before the first thread; `inherits`: it has
+    /// `own-stack`: it touches its own stack only; `one-thread`: it runs before the first thread or after the last join; `inherits`: it has
     /// the pairs of its callers.
     pub reason: String,
     /// Whose pairs it has.
@@ -273,7 +273,7 @@ impl NotMeasured {
             return String::new();
         }
         format!(
-            "{} of {} functions need no measuring: {} touch their own stack only, {} run before the first thread, {} have the pairs of their callers{}\n",
+            "{} of {} functions need no measuring: {} touch their own stack only, {} run while there is one thread, {} have the pairs of their callers{}\n",
             self.functions.len(),
             self.of,
             because("own-stack"),
@@ -293,7 +293,7 @@ impl Unmeasured {
         let from: Vec<&str> = self.from.iter().map(|f| f.name.as_str()).collect();
         match self.reason.as_str() {
             "own-stack" => format!("{}: its own stack only", self.function.name),
-            "one-thread" => format!("{}: before the first thread", self.function.name),
+            "one-thread" => format!("{}: while there is one thread", self.function.name),
             _ => format!("{}: as {}", self.function.name, from.join(", ")),
         }
     }

@@ -42,15 +42,33 @@ fn returns(function: &Function, stops: &[bool]) -> bool {
 }
 
 /// A natural loop.
-struct Loop {
-    header: usize,
+pub struct Loop {
+    /// Its header, by number.
+    pub header: usize,
     /// Its blocks, by number.
     body: Vec<bool>,
     size: usize,
 }
 
+impl Loop {
+    /// Whether a block is in it.
+    pub fn contains(&self, block: usize) -> bool {
+        self.body[block]
+    }
+
+    /// Whether nothing leaves it but its header, and what never returns.
+    pub fn left_at_header(&self, function: &Function) -> bool {
+        let blocks = function.blocks.iter().enumerate();
+        let mut inner = blocks.filter(|(n, _)| self.body[*n] && *n != self.header);
+        inner.all(|(_, block)| {
+            let mut next = block.terminator.successors().map(BlockId::index);
+            next.all(|to| self.body[to] || ends(function, to))
+        })
+    }
+}
+
 /// Whether each way once around the loop, and out of it but at its header, leads through a block that stops.
-fn goes_through_a_stop(function: &Function, natural: &Loop, stops: &[bool]) -> bool {
+pub fn goes_through_a_stop(function: &Function, natural: &Loop, stops: &[bool]) -> bool {
     let mut seen = stops.to_vec();
     let inside = |from: usize| {
         let next = function.blocks[from].terminator.successors().map(BlockId::index);
@@ -80,7 +98,7 @@ fn ends(function: &Function, block: usize) -> bool {
 }
 
 /// The natural loops, those inside others first; loops with one header are one.
-fn loops_inside_out(function: &Function) -> Vec<Loop> {
+pub fn loops_inside_out(function: &Function) -> Vec<Loop> {
     let dominators = Dominators::of(function);
     let predecessors = function.predecessors();
     let mut loops: Vec<Loop> = Vec::new();

@@ -1,13 +1,14 @@
-//! What runs only while there is one thread: before any is created.
+//! What runs only while there is one thread: before any is created, or after all have been joined.
 //!
-//! A function runs before the first thread if it creates none and every call of it does: in a function that itself
-//! begins before, at a place that no call comes before that may create one. The greatest solution: all functions are
-//! taken to begin before until a call, or an unknown caller, says otherwise. `main` and constructors begin before;
-//! constructors do not if one of them may create a thread.
+//! A function runs alone if it creates no thread and every call of it comes where there is none: in a function that
+//! itself begins alone, at a place that no call comes before that may create one, unless the same function has
+//! [joined](super::joins) it. The greatest solution: all functions are taken to begin alone until a call, or an unknown
+//! caller, says otherwise. `main` and constructors begin alone; constructors do not if one of them may create a thread.
 
 use super::Code;
 use super::effects::{Effects, callee};
-use deadheat_ir::{BlockId, Function, FunctionId, SymbolKind};
+use super::joins;
+use deadheat_ir::{Function, FunctionId, SymbolKind};
 
 /// Which bodies run only while there is one thread.
 pub fn runs_alone(code: &Code<'_>, effects: &Effects) -> Vec<bool> {
@@ -38,28 +39,13 @@ pub fn runs_alone(code: &Code<'_>, effects: &Effects) -> Vec<bool> {
     (0..count).map(|n| begins[n] && !effects.creates[n]).collect()
 }
 
-/// The bodies that a function calls, and whether no call comes before that may create a thread.
+/// The bodies that a function calls, and whether no thread that it may have made can still run before.
 fn calls(code: &Code<'_>, effects: &Effects, function: &Function) -> Vec<(FunctionId, bool)> {
-    let creates = |n: usize| effects.may_create(code.module, &function.instructions[n].operation);
-    let creating: Vec<bool> = function.blocks.iter().map(|b| b.range().any(creates)).collect();
-    let mut after = vec![false; creating.len()];
-    let mut work: Vec<usize> = (0..creating.len()).filter(|b| creating[*b]).collect();
-    while let Some(block) = work.pop() {
-        for to in function.blocks[block].terminator.successors().map(BlockId::index) {
-            if !std::mem::replace(&mut after[to], true) {
-                work.push(to);
-            }
-        }
-    }
-    let mut calls = Vec::new();
-    for (block, after) in function.blocks.iter().zip(after) {
-        let mut before = !after;
-        for n in block.range() {
-            if let Some(callee) = callee(code.module, &function.instructions[n].operation) {
-                calls.push((callee, before));
-            }
-            before &= !creates(n);
-        }
-    }
+    let operations = || function.instructions.iter().map(|i| &i.operation);
+    let creates: Vec<bool> = operations().map(|o| effects.may_create(code.module, o)).collect();
+    let alone = joins::alone(code.module, effects, function, &creates);
+    let calls = operations().zip(alone);
     calls
+        .filter_map(|(operation, alone)| Some((callee(code.module, operation)?, alone)))
+        .collect()
 }
