@@ -3,9 +3,9 @@
 //!
 //! References are looked for as the 32-bit distances that they are in position-independent code: at each byte of the
 //! code, what the four bytes from there lead to. After `e8` that is a call; everything else that leads to a function's
-//! start is a jump, an address that is taken, or chance, and makes it one whose callers are not known. Addresses in data
-//! are the program's relocations and the words that they may have left behind. Detecting bodies do not run when
-//! functions are measured, so that what they refer to does not count.
+//! start is a jump, an address that is taken, or chance, and makes it one whose callers are not known; so does what looks
+//! like a short jump from its neighbour. Addresses in data are the program's relocations and the words that they may have
+//! left behind. Detecting bodies do not run when functions are measured, so that what they refer to does not count.
 //!
 //! Cost: one look-up for each byte of code.
 
@@ -192,6 +192,15 @@ impl<'a> Reader<'a> {
                     _ => drop(referred.insert(to)),
                 }
             }
+            for (at, jump) in bytes.windows(2).enumerate() {
+                if let Some(to) = short_jump(address + at as u64, jump).and_then(|to| self.starts.get(&to).copied())
+                    && let Some(from) = self.containing(address + at as u64)
+                    && from as u32 != to
+                    && !self.extents[from].detecting
+                {
+                    referred.insert(to);
+                }
+            }
         }
         let mut callers: Vec<(u32, u32)> = callers.into_iter().collect();
         callers.sort_unstable();
@@ -218,6 +227,13 @@ impl<'a> Reader<'a> {
             self.code.functions[*at as usize].referred |= addresses.contains(start);
         }
     }
+}
+
+/// Where a jump of two bytes leads, conditional or not; none if it is no such jump.
+fn short_jump(at: u64, bytes: &[u8]) -> Option<u64> {
+    let [opcode, distance] = *bytes else { return None };
+    let jumps = opcode == 0xeb || (0x70..0x80).contains(&opcode);
+    jumps.then(|| (at + 2).wrapping_add_signed(i64::from(distance as i8)))
 }
 
 /// Where the 32-bit distance at this address leads, counted from the field itself.

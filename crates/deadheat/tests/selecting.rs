@@ -286,3 +286,48 @@ fn tests_of_a_ctest_directory_are_inputs() {
     assert_eq!(status, 3, "{told}");
     assert!(told.contains("lists no tests"), "{told}");
 }
+
+/// `work` always calls all of them; only `plain` and `inner` are called in no other way than that. `outer` is inlined.
+const CALLS: &str = "#include <pthread.h>\n\
+    int shared, depth; struct s { void (*call)(void); };\n\
+    #define F __attribute__((noinline))\n\
+    F static void plain(void) { shared++; }\n\
+    F static void pointed(void) { shared++; }\n\
+    F void exported(void) { shared++; }\n\
+    F static int tail(int x) { return shared += x; }\n\
+    F static int jumps(int x) { shared--; __attribute__((musttail)) return tail(x); }\n\
+    F static void again(int x) { shared++; if (x) again(x - 1); }\n\
+    F static void inner(void) { shared++; }\n\
+    F static void seldom(void) { shared++; }\n\
+    __attribute__((always_inline)) static inline void outer(int x) { shared++; inner(); if (x) seldom(); }\n\
+    struct s table = { pointed };\n\
+    static void *work(void *p) { shared++; plain(); pointed(); exported(); tail(1); jumps(2); again(3); outer(p != 0); return 0; }\n\
+    int main(int argc, char **argv) { pthread_t t, u; pthread_create(&t, 0, work, 0); pthread_create(&u, 0, work, argv);\n\
+    if (argc > 5) table.call(); pthread_join(t, 0); pthread_join(u, 0); return 0; }\n";
+
+#[test]
+fn what_is_called_in_unknown_ways_is_measured() {
+    let place = Place::new("select-calls");
+    std::fs::write(place.join("inputs.txt"), "one\n").unwrap();
+    for (name, flags) in [("plainly", &["-O2"][..]), ("rdynamic", &["-O1", "-rdynamic"])] {
+        place.build_with("cc", &format!("{name}.c"), CALLS, flags);
+        let file = format!("./{name}");
+        let words = ["select", "--inputs", "inputs.txt", "--format", "json", "--", &file];
+        let (status, told) = place.run(&words);
+        assert_eq!(status, 0, "{told}");
+        let report = json(&told);
+        let functions = report["unmeasured"]["functions"].as_array().unwrap();
+        let mut left_out: Vec<&str> = functions
+            .iter()
+            .map(|f| f["function"]["name"].as_str().unwrap())
+            .collect();
+        left_out.sort_unstable();
+        // With -rdynamic other files may call what is not static.
+        let right: &[&str] = match name {
+            "plainly" => &["exported", "inner", "jumps", "plain"],
+            _ => &["inner", "jumps", "plain"],
+        };
+        assert_eq!(left_out, right, "{told}");
+        assert!(functions.iter().all(|f| f["from"][0]["name"] == "work"), "{told}");
+    }
+}
