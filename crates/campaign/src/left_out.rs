@@ -50,15 +50,13 @@ pub fn decide(file: &Path, reading: &Reading) -> LeftOut {
     };
     match read(file, reading, &mut left_out.notices) {
         Ok((code, linked)) => left_out.fill(&code, &linked, reading.assumptions),
-        Err(why) => left_out
-            .notices
-            .push(format!("every function is measured: of the program's bitcode {why}")),
+        Err(why) => left_out.notices.push(format!("every function is measured: {why}")),
     }
     left_out
 }
 
 fn read(file: &Path, reading: &Reading, notices: &mut Vec<String>) -> Result<(Code, LinkedCode), String> {
-    let linked = linked_code::read(file).map_err(|why| format!("nothing can be said: {why}"))?;
+    let linked = linked_code::read(file).map_err(|why| format!("the program's file: {why}"))?;
     let options = ReadOptions {
         worker: reading.worker.clone(),
         jobs: reading.jobs,
@@ -72,7 +70,7 @@ fn read(file: &Path, reading: &Reading, notices: &mut Vec<String>) -> Result<(Co
         largest: LARGEST,
     };
     let read =
-        deadheat_bitcode::read(&[file.to_owned()], &[], &options).map_err(|e| format!("nothing is known: {e}"))?;
+        deadheat_bitcode::read(&[file.to_owned()], &[], &options).map_err(|e| format!("the program's bitcode: {e}"))?;
     if !read.skipped.is_empty() {
         notices.push(format!(
             "{} parts of the program's bitcode could not be read: what they call is measured",
@@ -81,7 +79,7 @@ fn read(file: &Path, reading: &Reading, notices: &mut Vec<String>) -> Result<(Co
     }
     let modules: Vec<Module> = read.inputs.into_iter().flat_map(|input| input.modules).collect();
     if modules.is_empty() {
-        return Err("none is there".into());
+        return Err("the program keeps no bitcode".into());
     }
     Ok((Code::link(modules), linked))
 }

@@ -331,3 +331,17 @@ fn what_is_called_in_unknown_ways_is_measured() {
         assert!(functions.iter().all(|f| f["from"][0]["name"] == "work"), "{told}");
     }
 }
+
+#[test]
+fn a_program_of_which_too_little_is_known_is_measured_whole() {
+    let place = Place::new("select-stripped");
+    let program = place.build_with("cc", "kernel.c", KERNEL, &["-O1", "-Wl,--strip-all"]);
+    assert!(program.is_file());
+    std::fs::write(place.join("inputs.txt"), "one\n").unwrap();
+    let (status, told) = place.run(&["select", "--inputs", "inputs.txt", "--", "./kernel"]);
+    assert_eq!(status, 0, "{told}");
+    assert!(
+        told.contains("every function is measured: the program's file: its symbols were stripped"),
+        "{told}"
+    );
+}
