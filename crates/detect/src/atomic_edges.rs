@@ -3,7 +3,7 @@
 //! An operation has two halves, so that its own access can be checked between them: a load is ordered
 //! after what it acquires, and a store before what its thread does next.
 
-use crate::atomics::{AtomicEvent, AtomicKind, Release};
+use crate::atomics::{AtomicEvent, AtomicKind, Granule, Release};
 use crate::happens_before::HappensBefore;
 use crate::lock_word::{Change, Standing, TENTATIVE, Word};
 use crate::vector_clock::Clocks;
@@ -56,6 +56,8 @@ impl HappensBefore {
         let change = self.act_on_words(thread, &event);
         let silent = self.silent(&event);
         for (granule, mask) in event.parts() {
+            let headed = |g: &mut Granule| g.is_headed_by(mask, thread);
+            let continues = continues || !releases && self.atomics.get_mut(granule).is_some_and(headed);
             if !releases && fence.is_none() {
                 // Nothing to give: a store ends the sequence, a read-modify-write continues it.
                 match self.atomics.get_mut(granule) {
@@ -70,6 +72,7 @@ impl HappensBefore {
             let (g, own) = self.atomics.get_or_make(granule);
             let (mask, continues) = if own { (mask, continues) } else { (0xff, true) };
             let release = g.write(mask, continues);
+            release.headed_by(thread);
             match &fence {
                 Some(fence) if !releases => release.add_release(fence, !silent),
                 _ => release.add(&self.threads[thread.index()].clocks, thread, !silent),

@@ -1,9 +1,12 @@
 //! What each atomic location gives to those who read it: C11/C++11 synchronises-with, with the release
-//! sequences of C++20 ([intro.races], P0982).
+//! sequences of C11 and C++11, which are longer than those of C++20 ([intro.races], P0982).
 //!
 //! A location carries the clock of the release sequence that its value heads or continues:
 //! - a release store puts the storer's clock; a relaxed store puts the clock of the storer's last
-//!   release fence, if any, and so ends any sequence, its own thread's too (C++20);
+//!   release fence, if any, and ends any sequence that its own thread heads no part of. (C11: later stores
+//!   of the thread that heads a sequence belong to it. C++20 took that back; where a program relies on it
+//!   nothing is called unordered in either language. What other threads added to the sequence stays too:
+//!   more order than there is, never less);
 //! - a read-modify-write adds to what is there (it continues the sequence and may head another);
 //! - an acquire load learns it; a relaxed load keeps it for the thread's next acquire fence.
 //!
@@ -111,6 +114,19 @@ pub fn parts(address: u64, len: u64) -> impl Iterator<Item = (u64, u8)> {
 pub(crate) struct Release {
     pub clocks: Clocks,
     pub owner: Option<(ThreadId, Epoch, Epoch)>,
+    /// Threads that head a part of the sequence, as bits of their numbers modulo 64.
+    pub heads: u64,
+}
+
+impl Release {
+    fn bit(thread: ThreadId) -> u64 {
+        1 << (thread.0 & 63)
+    }
+
+    /// The thread heads a part.
+    pub fn headed_by(&mut self, thread: ThreadId) {
+        self.heads |= Self::bit(thread);
+    }
 }
 
 struct Slot {
@@ -133,6 +149,12 @@ impl Granule {
             .map(|s| &s.release)
     }
 
+    /// Whether the thread heads a part of a sequence of these bytes: its own stores continue that.
+    pub fn is_headed_by(&self, mask: u8, thread: ThreadId) -> bool {
+        self.releases(mask)
+            .any(|release| release.heads & Release::bit(thread) != 0)
+    }
+
     /// Makes a slot for exactly these bytes. It keeps what was there if the write continues it.
     pub fn write(&mut self, mask: u8, continues: bool) -> &mut Release {
         let exact = self.slots.iter().position(|s| s.mask == mask);
@@ -143,6 +165,7 @@ impl Granule {
                 for slot in self.slots.iter_mut().filter(|s| s.mask & mask != 0) {
                     if continues {
                         release.clocks.join(&slot.release.clocks);
+                        release.heads |= slot.release.heads;
                     }
                     slot.mask &= !mask;
                 }
@@ -156,6 +179,7 @@ impl Granule {
             release.clocks.hybrid.clear();
             release.clocks.full.clear();
             release.owner = None;
+            release.heads = 0;
         }
         release
     }

@@ -82,6 +82,11 @@ impl Call<'_> {
         }
     }
 
+    /// The same of a function that may stop early: a length in a register tells the runtime that the first byte is sure.
+    fn at_most(&self, n: u32) -> Extent {
+        Extent::Dynamic(self.argument(n))
+    }
+
     fn library(mut self, name: &str) {
         use Extent::{Appended, CString, CopyOf};
         match name {
@@ -94,7 +99,7 @@ impl Call<'_> {
                 self.read(0, self.bytes(2));
                 self.read(1, self.bytes(2));
             }
-            "memchr" if self.shaped("pin") => self.may_read(0, self.bytes(2)),
+            "memchr" if self.shaped("pin") => self.may_read(0, self.at_most(2)),
             "strlen" | "strdup" | "__strdup" if self.shaped("p") => self.read(0, CString),
             "strrchr" if self.shaped("pi") => self.read(0, CString),
             "strchr" if self.shaped("pi") => self.may_read(0, CString),
@@ -103,15 +108,15 @@ impl Call<'_> {
                 self.may_read(1, CString);
             }
             "strncmp" if self.shaped("ppn") => {
-                self.may_read(0, self.bytes(2));
-                self.may_read(1, self.bytes(2));
+                self.may_read(0, self.at_most(2));
+                self.may_read(1, self.at_most(2));
             }
             "strcpy" | "stpcpy" if self.shaped("pp") => {
                 self.read(1, CString);
                 self.write(0, CopyOf(self.argument(1)));
             }
             "strncpy" if self.shaped("ppn") => {
-                self.may_read(1, self.bytes(2));
+                self.may_read(1, self.at_most(2));
                 self.write(0, self.bytes(2));
             }
             "strcat" if self.shaped("pp") => {

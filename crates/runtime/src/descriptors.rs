@@ -218,6 +218,31 @@ pub fn told(t: &Thread, fd: i32) {
     observe::told(t.id, ObjectKind::Descriptor, edge);
 }
 
+/// Key of the edges through a file: its locks and what is in it.
+pub fn file(fd: i32) -> u64 {
+    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the kernel fills the buffer; zeroed it is valid too.
+    let stat = unsafe {
+        sys!(libc::SYS_fstat, fd, stat.as_mut_ptr());
+        stat.assume_init()
+    };
+    OTHERS | 1 << 59 | stat.st_ino
+}
+
+/// `t` reads or writes what is in a file by `call`. Where pairs are looked for that nothing orders it comes after all
+/// that was written there before.
+pub fn contents(t: &Thread, fd: i32, writes: bool, call: impl FnOnce() -> isize) -> isize {
+    let edge = observe::looks_for_unordered().then(|| file(fd));
+    if writes && let Some(edge) = edge {
+        observe::release_edge(t.id, ObjectKind::Descriptor, edge);
+    }
+    let result = call();
+    if !writes && let Some(edge) = edge {
+        observe::acquire_edge(t.id, ObjectKind::Descriptor, edge);
+    }
+    result
+}
+
 /// Key of the happens-before edges through a descriptor, if it carries any: a pipe's own; one for all
 /// sockets and event descriptors, since their other ends cannot be told (more order than there is, never
 /// less). Where races are predicted each TCP connection has its own: a client that had one answer before it asked the

@@ -181,7 +181,9 @@ fn blockers(wait: Wait, own: ThreadId) -> Vec<ThreadId> {
 
 /// The threads that a thread's wait without end depends on, if it is one.
 fn needs(t: &Thread) -> Vec<ThreadId> {
-    if t.ended || t.deadline != NEVER || t.shared {
+    // Whoever joins may be cancelled meanwhile: such a ring is one only once everybody waits.
+    let may_leave = matches!(t.wait, Wait::Join(_)) && !t.uncancellable;
+    if t.ended || t.deadline != NEVER || t.shared || may_leave {
         return Vec::new();
     }
     blockers(t.wait, t.id)

@@ -15,7 +15,7 @@ use crate::thread::Frame;
 use crate::{journal, meeting, observe, quarantine, tls, token, unordered};
 use alloc::vec::Vec;
 use deadheat_model::{Access, ByteRange, Operation, SiteKind, ThreadId};
-use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC};
+use deadheat_wire::object::{FLAG_CSTRING, FLAG_DYNAMIC, FLAG_INEXACT};
 use deadheat_wire::plan::Mode;
 
 /// Where a thread is, or was last, at a site.
@@ -121,10 +121,17 @@ pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
     }
 }
 
-/// Bytes that a site's statement touches.
+/// Bytes that a site's statement touches, where it may touch fewer than it claims those that it surely does: nothing is
+/// proven by a byte that was not touched. A function that may stop early reads the first byte; of masked lanes none is
+/// sure.
 fn extent(site: &Site, address: u64, len: u64) -> u64 {
     match site.kind {
         SiteKind::Free => crate::heap::usable(address),
+        _ if site.flags & FLAG_INEXACT != 0 => match site.flags & (FLAG_CSTRING | FLAG_DYNAMIC) {
+            0 => 0,
+            FLAG_DYNAMIC => len.min(1),
+            _ => 1,
+        },
         _ if site.flags & FLAG_CSTRING != 0 => string_len(address),
         _ if site.flags & FLAG_DYNAMIC != 0 => len,
         _ => u64::from(site.size),

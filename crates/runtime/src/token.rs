@@ -13,6 +13,7 @@ pub use account::forget as forget_passed;
 
 use crate::clock;
 use crate::held::Held;
+use crate::intercept::unmodelled;
 use crate::thread::{NEVER, Thread, Threads};
 use crate::trail::{Event, Trail};
 use crate::wait::{Outcome, Wait, granule};
@@ -435,7 +436,7 @@ impl Scheduler {
         }
         crate::report::heartbeat(self.step);
         let (deadline, external) = self.outlook();
-        if external {
+        if external || unmodelled::may_run_out() {
             descriptors::poll(IDLE_POLL);
             return;
         }

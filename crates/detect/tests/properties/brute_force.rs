@@ -1,5 +1,5 @@
 //! What the detector must find, by definition: happens-before as the transitive closure over all events,
-//! synchronises-with from the text of C++20, locksets by replay. Quadratic and worse; no clocks, no epochs.
+//! synchronises-with from the texts of C11 and C++20, locksets by replay. Quadratic and worse; no clocks, no epochs.
 
 use deadheat_detect::trace::Event;
 use deadheat_detect::{AccessFlags, AtomicEvent, parts};
@@ -69,7 +69,8 @@ fn hybrid_edges(trace: &Trace) -> Vec<Vec<usize>> {
     edges
 }
 
-/// [atomics.order], [atomics.fences], [intro.races]: release sequences of C++20.
+/// [atomics.order], [atomics.fences], [intro.races]: release sequences of C11 and C++11, where a store continues what its
+/// own thread heads; what others added to that then stays too, which the standard would leave out.
 fn synchronises_with(trace: &Trace, edges: &mut [Vec<usize>]) {
     // Last write of each byte; for each write and granule the writes whose release sequences it is in.
     let mut last: HashMap<u64, usize> = HashMap::new();
@@ -98,8 +99,10 @@ fn synchronises_with(trace: &Trace, edges: &mut [Vec<usize>]) {
         if a.writes() {
             for (granule, _) in parts(a.address, a.size as u64) {
                 let mut of = BTreeSet::from([j]);
-                if a.reads() {
-                    of.extend(heads.remove(&granule).unwrap_or_default());
+                let of_granule = heads.remove(&granule).unwrap_or_default();
+                let own = |head: &usize| trace[*head].0 == *thread && !sources(trace, *head).is_empty();
+                if a.reads() || !a.order.releases() && of_granule.iter().any(own) {
+                    of.extend(of_granule);
                 }
                 sequence.insert((j, granule), of);
             }
@@ -108,18 +111,21 @@ fn synchronises_with(trace: &Trace, edges: &mut [Vec<usize>]) {
     }
 }
 
+/// What the write `i` gives to whoever reads from its release sequence: itself, and the release fences before it.
+fn sources(trace: &Trace, i: usize) -> Vec<usize> {
+    let Event::Atomic(_, write) = trace[i].1 else {
+        return Vec::new();
+    };
+    let fence = |f: &usize| trace[*f].0 == trace[i].0 && matches!(trace[*f].1, Event::Fence(o) if o.releases());
+    (0..i)
+        .filter(fence)
+        .chain(write.order.releases().then_some(i))
+        .collect()
+}
+
 /// All edges that arise since the read `j` takes its value from the release sequence headed by `i`.
 fn link(trace: &Trace, edges: &mut [Vec<usize>], i: usize, j: usize, reader: ThreadId, read: &AtomicEvent) {
-    let Event::Atomic(_, write) = trace[i].1 else {
-        return;
-    };
-    let writer = trace[i].0;
-    let mut sources: Vec<usize> = (0..i)
-        .filter(|f| trace[*f].0 == writer && matches!(trace[*f].1, Event::Fence(o) if o.releases()))
-        .collect();
-    if write.order.releases() {
-        sources.push(i);
-    }
+    let sources = sources(trace, i);
     let mut sinks: Vec<usize> = (j + 1..trace.len())
         .filter(|f| trace[*f].0 == reader && matches!(trace[*f].1, Event::Fence(o) if o.acquires()))
         .collect();

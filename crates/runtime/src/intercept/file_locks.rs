@@ -4,7 +4,7 @@
 //! files (`flock`, `F_OFD_SETLK`) their holders. Locks of POSIX belong to the process, so they order no threads.
 
 use super::interpose;
-use crate::descriptors::{OTHERS, tells_by, told_by};
+use crate::descriptors::{OTHERS, file, tells_by, told_by};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
@@ -49,9 +49,7 @@ unsafe fn semaphores(t: &mut Thread, set: c_int, operations: *mut libc::sembuf, 
             result
         }
     };
-    if result == 0 {
-        told_by(t, system_v(set));
-    }
+    told_by(t, system_v(set));
     result
 }
 
@@ -60,24 +58,11 @@ fn system_v(id: c_int) -> u64 {
     OTHERS | 3 << 59 | id as u32 as u64
 }
 
-/// Key of the edges through locks of an open file.
-fn file(fd: c_int) -> u64 {
-    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: the kernel fills the buffer; zeroed it is valid too.
-    let stat = unsafe {
-        sys!(libc::SYS_fstat, fd, stat.as_mut_ptr());
-        stat.assume_init()
-    };
-    OTHERS | 1 << 59 | stat.st_ino
-}
-
 /// Takes, shares or gives back a file's lock by `call`.
 fn locks(t: &mut Thread, fd: c_int, call: impl FnOnce(&mut Thread) -> c_int) -> c_int {
     tells_by(t, file(fd));
     let result = call(t);
-    if result == 0 {
-        told_by(t, file(fd));
-    }
+    told_by(t, file(fd));
     result
 }
 
@@ -138,9 +123,7 @@ interpose! {
         } else {
             until(t, &[libc::ENOMSG], NEVER, || sys!(libc::SYS_msgrcv, queue, message, len, kind, flags | libc::IPC_NOWAIT))
         };
-        if got >= 0 {
-            told_by(t, system_v(queue));
-        }
+        told_by(t, system_v(queue));
         got
     }
     fn msgsnd(t; queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int {

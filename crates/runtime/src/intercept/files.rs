@@ -49,10 +49,8 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
         let call = |flags: c_int| sys!(libc::SYS_openat, directory, path, flags, mode);
         if flags & libc::O_NONBLOCK != 0 || flags & libc::O_ACCMODE == libc::O_RDWR || !is_fifo(directory, path) {
             let fd = c_result(call(flags)) as c_int;
-            if flags & libc::O_EXCL != 0 {
-                // Whoever made the file knows that it was gone, whoever did not that another made it.
-                observe::told(t.id, ObjectKind::Descriptor, None);
-            }
+            // That the file is there, or is not, may be another thread's doing.
+            observe::told(t.id, ObjectKind::Descriptor, None);
             note(fd, matches!(c_string(path), b"/dev/urandom" | b"/dev/random"));
             crate::concolic::sources::opened(fd, c_string(path));
             return fd;
@@ -68,6 +66,7 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
                     libc::F_SETFL,
                     flags & !(libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC)
                 );
+                observe::told(t.id, ObjectKind::Descriptor, None);
                 return fd as c_int;
             }
             if fd != -(libc::ENXIO as isize) {

@@ -53,7 +53,7 @@ fn until(
         tells_by(t, QUEUES);
     }
     let result = call(&past);
-    if events == libc::POLLIN && result >= 0 {
+    if events == libc::POLLIN || result < 0 {
         told_by(t, QUEUES);
     }
     c_result(result)

@@ -35,6 +35,7 @@ mod futex;
 mod guard;
 mod heap;
 mod jumps;
+mod kernel_state;
 mod loader;
 mod maps;
 mod masks;

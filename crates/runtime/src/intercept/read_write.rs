@@ -5,7 +5,7 @@
 //! kernel: otherwise the speed of whoever reads the output would become an input of the schedule.
 
 use super::interpose;
-use crate::descriptors::{Gate, file_type, nonblocking, tells, told, until_ready};
+use crate::descriptors::{Gate, contents, file_type, nonblocking, tells, told, until_ready};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::Thread;
 use crate::token::{point, progress};
@@ -25,7 +25,7 @@ fn may_block(fd: c_int) -> bool {
 /// Makes a call that reads, when it would not block.
 pub fn reads(t: &mut Thread, fd: c_int, call: impl FnOnce() -> isize) -> isize {
     if !may_block(fd) {
-        return c_result(call());
+        return c_result(contents(t, fd, false, call));
     }
     point(Operation::External);
     match until_ready(t, fd, libc::POLLIN) {
@@ -39,17 +39,18 @@ pub fn reads(t: &mut Thread, fd: c_int, call: impl FnOnce() -> isize) -> isize {
         crate::peer::busy();
         progress();
     }
-    if result >= 0 {
-        told(t, fd);
-    }
+    told(t, fd);
     c_result(result)
 }
 
 /// Makes a call that writes `len` bytes, piece by piece if it may block; `call` gets offset and length.
 pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn(usize, usize) -> isize) -> isize {
     progress();
-    if fd <= LAST_STANDARD || !may_block(fd) {
+    if fd <= LAST_STANDARD {
         return c_result(call(0, len));
+    }
+    if !may_block(fd) {
+        return c_result(contents(t, fd, true, || call(0, len)));
     }
     point(Operation::External);
     tells(t, fd);
@@ -68,6 +69,8 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             -error as isize
         };
         if result < 0 {
+            // That nobody reads any more, say.
+            told(t, fd);
             return if done > 0 { done as isize } else { c_result(result) };
         }
         done += result as usize;
@@ -131,6 +134,34 @@ interpose! {
     fn __read_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, _room: usize) -> isize { read(fd, buffer, len) }
     fn readv(t; fd: c_int, vector: *const iovec, count: c_int) -> isize {
         reads(t, fd, || sys!(libc::SYS_readv, fd, vector, count))
+    }
+    fn pread(t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64) -> isize {
+        c_result(contents(t, fd, false, || sys!(libc::SYS_pread64, fd, buffer, len, offset)))
+    }
+    fn pread64(_t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64) -> isize { pread(fd, buffer, len, offset) }
+    fn __pread_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64, _room: usize) -> isize {
+        pread(fd, buffer, len, offset)
+    }
+    fn __pread64_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64, _room: usize) -> isize {
+        pread(fd, buffer, len, offset)
+    }
+    fn preadv(t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
+        c_result(contents(t, fd, false, || sys!(libc::SYS_preadv, fd, vector, count, offset, 0usize)))
+    }
+    fn preadv64(_t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
+        preadv(fd, vector, count, offset)
+    }
+    fn pwrite(t; fd: c_int, buffer: *const c_void, len: usize, offset: i64) -> isize {
+        c_result(contents(t, fd, true, || sys!(libc::SYS_pwrite64, fd, buffer, len, offset)))
+    }
+    fn pwrite64(_t; fd: c_int, buffer: *const c_void, len: usize, offset: i64) -> isize {
+        pwrite(fd, buffer, len, offset)
+    }
+    fn pwritev(t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
+        c_result(contents(t, fd, true, || sys!(libc::SYS_pwritev, fd, vector, count, offset, 0usize)))
+    }
+    fn pwritev64(_t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
+        pwritev(fd, vector, count, offset)
     }
     fn write(t; fd: c_int, buffer: *const c_void, len: usize) -> isize {
         let pieces = len > PIECE && in_pieces(fd);

@@ -18,9 +18,7 @@ fn receive(t: &mut Thread, fd: c_int, flags: c_int, call: impl FnOnce() -> isize
         crate::peer::settle();
         crate::peer::stirred();
         let result = call();
-        if result >= 0 {
-            told(t, fd);
-        }
+        told(t, fd);
         return c_result(result);
     }
     reads(t, fd, call)

@@ -108,7 +108,11 @@ unsafe fn before_read(t: &mut Thread, file: File) {
             *file.byte_add(DESCRIPTOR).cast::<c_int>(),
         )
     };
-    if next < end || fd < 0 || !matches!(file_type(fd), libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR) {
+    if next < end || fd < 0 {
+        return;
+    }
+    if !matches!(file_type(fd), libc::S_IFIFO | libc::S_IFSOCK | libc::S_IFCHR) {
+        observe::told(t.id, ObjectKind::Descriptor, None);
         return;
     }
     point(Operation::External);

@@ -13,6 +13,14 @@ use libc::{SIGEV_THREAD, aiocb, c_int, sigevent};
 
 static MAY_WAKE: AtomicBool = AtomicBool::new(false);
 
+/// A timer of the kernel's was made.
+static TIMED: AtomicBool = AtomicBool::new(false);
+
+/// Whether real time may bring what somebody polls for.
+pub fn may_run_out() -> bool {
+    TIMED.load(Relaxed) || may_wake()
+}
+
 /// Whether a thread that nobody sees may wake those that wait.
 pub fn may_wake() -> bool {
     MAY_WAKE.load(Relaxed)
@@ -61,8 +69,10 @@ macro_rules! counted {
 }
 
 counted! {
-    fn timer_create(clock: c_int, event: *mut sigevent, timer: *mut c_void) -> c_int { tells(event) }
-    fn timerfd_create(clock: c_int, flags: c_int) -> c_int { {} }
+    fn timer_create(clock: c_int, event: *mut sigevent, timer: *mut c_void) -> c_int {
+        { TIMED.store(true, Relaxed); tells(event) }
+    }
+    fn timerfd_create(clock: c_int, flags: c_int) -> c_int { TIMED.store(true, Relaxed) }
     fn aio_read(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
     fn aio_write(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
     fn aio_fsync(operation: c_int, control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
