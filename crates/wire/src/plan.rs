@@ -50,7 +50,8 @@ pub struct Plan {
     pub values: Vec<(u32, Vec<Option<u8>>)>,
     /// Write a symbolic trace; for a program's symbolic flavour.
     pub symbolic: Option<Symbolic>,
-    /// Phase 1 looks into these functions only: entry sites, ascending. None: into all.
+    /// Phase 1 looks into these functions only, measuring leaves these out: entry sites, ascending. None: all are looked
+    /// into, and measured.
     pub functions: Option<Vec<SiteId>>,
     /// Phase 2 overwrites freed blocks, so that what is done with their contents shows.
     pub poison: bool,

@@ -24,7 +24,8 @@ pub struct FunctionSite {
     pub seen: u32,
 }
 
-/// Switches on the entries and exits of all functions whose entry has a site, and what synchronises.
+/// Switches on the entries and exits of all functions whose entry has a site, but those that the plan leaves out, and what
+/// synchronises.
 pub fn all(module: &Module) -> Outcome {
     let mut outcome = patch::sites(module, |_, kind| synchronises(kind).then_some(false));
     let mut sites: Vec<Site> = module
@@ -42,13 +43,16 @@ pub fn all(module: &Module) -> Outcome {
     sites.dedup_by_key(|s| s.nop);
     let entries = entries(module);
     let entry_of = |index: u32| entries[..entries.partition_point(|e| *e <= index)].last().copied();
+    let plan = crate::start::plan();
+    let left_out = plan.and_then(|p| p.functions.as_deref()).unwrap_or_default();
     let mut entry: Option<(SiteId, u32)> = None;
     let mut chosen: Vec<&'static mut FunctionSite> = Vec::new();
     for site in sites {
         if site.kind == SiteKind::Entry {
-            entry = Some((site.id, functions::number(site.id)));
+            let measured = left_out.binary_search(&site.id).is_err();
+            entry = measured.then(|| (site.id, functions::number(site.id)));
         }
-        // An exit of a function whose entry has no site belongs to no instance.
+        // An exit of a function whose entry has no site, or is left out, belongs to no instance.
         let Some((_, function)) = entry.filter(|(id, _)| entry_of(site.id.index) == Some(id.index)) else {
             continue;
         };
