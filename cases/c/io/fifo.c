@@ -1,33 +1,36 @@
 //@ expect: none
-// Opening a named pipe waits for the other side to be opened.
+// Opening a named pipe waits for the other side to be opened, be it for nothing.
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int data;
+int there, back;
 
-static void *writer(void *p)
+static void *other(void *p)
 {
-    data = 1; // MAY(hunt:a) not predicted
-    int fd = open("fifo", O_WRONLY);
-    (void)!write(fd, "x", 1);
+    there = 1; // MAY(hunt:a) not predicted
+    close(open("fifo", O_WRONLY));
+    int fd = open("back", O_RDONLY);
+    back++; // MAY(hunt:b) not predicted
     close(fd);
     return p;
 }
 
 int main(void)
 {
-    char c;
     pthread_t thread;
     unlink("fifo");
-    if (mkfifo("fifo", 0600))
+    unlink("back");
+    if (mkfifo("fifo", 0600) || mkfifo("back", 0600))
         return 0;
-    pthread_create(&thread, 0, writer, 0);
-    int fd = open("fifo", O_RDONLY);
-    if (read(fd, &c, 1) == 1)
-        data++; // MAY(hunt:a) not predicted
+    pthread_create(&thread, 0, other, 0);
+    close(open("fifo", O_RDONLY));
+    there++; // MAY(hunt:a) not predicted
+    back = 1; // MAY(hunt:b) not predicted
+    close(open("back", O_WRONLY));
     pthread_join(thread, 0);
     unlink("fifo");
-    return data == 2 ? 0 : 1;
+    unlink("back");
+    return there == 2 && back == 2 ? 0 : 1;
 }

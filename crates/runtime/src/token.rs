@@ -32,6 +32,9 @@ const IDLE_POLL: u64 = 100_000;
 /// A loop of back edges is worth this part of a yield in the count that ends in a hang: it may compute.
 const LOOPS_PER_YIELD: u64 = 4;
 
+/// Whoever only gives the processor up may do so by number: fewer times in a row are no hang.
+const LEAST_YIELDS: u64 = 20_000;
+
 /// Scheduler state, see the module.
 pub struct Scheduler {
     /// The threads.
@@ -436,16 +439,17 @@ impl Scheduler {
         }
         crate::report::heartbeat(self.step);
         let (deadline, external) = self.outlook();
-        if external || unmodelled::may_run_out() {
+        // Another process may write to memory that they share.
+        if external || self.others || unmodelled::may_run_out() {
             descriptors::poll(IDLE_POLL);
             return;
         }
         let hangs = if self.loops > 0 {
-            self.loops / LOOPS_PER_YIELD
+            self.loops / LOOPS_PER_YIELD >= self.hang
         } else {
-            self.yields
+            self.yields >= self.hang.max(LEAST_YIELDS)
         };
-        if hangs >= self.hang {
+        if hangs {
             let now = clock::now();
             let since = self.idle_since;
             let kept = |t: &mut Thread| (t.stamp < since && t.enabled(now)).then_some(t.id);

@@ -3,7 +3,7 @@
 
 use super::interpose;
 use crate::bytes::c_string;
-use crate::descriptors::tells;
+use crate::descriptors::{self, tells};
 use crate::held::Held;
 use crate::observe;
 use crate::sys::{c_result, fail, sys};
@@ -43,6 +43,26 @@ unsafe fn is_fifo(directory: c_int, path: *const c_char) -> bool {
     }
 }
 
+/// Whether somebody has opened a named pipe for writing since we opened it for reading.
+fn has_writer(fd: c_int) -> bool {
+    // Data, or an end of data.
+    if descriptors::ready(fd, libc::POLLIN) {
+        return true;
+    }
+    // A copy of nothing fails only where more may come.
+    let mut scratch: [c_int; 2] = [-1; 2];
+    // SAFETY: descriptors of our own.
+    unsafe {
+        if sys!(libc::SYS_pipe2, scratch.as_mut_ptr(), libc::O_CLOEXEC) < 0 {
+            return true;
+        }
+        let copied = sys!(libc::SYS_tee, fd, scratch[1], 1usize, libc::SPLICE_F_NONBLOCK);
+        sys!(libc::SYS_close, scratch[0]);
+        sys!(libc::SYS_close, scratch[1]);
+        copied != 0
+    }
+}
+
 unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
     // SAFETY: the caller's path.
     unsafe {
@@ -55,10 +75,26 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
             crate::concolic::sources::opened(fd, c_string(path));
             return fd;
         }
-        // A reader opens at once and waits when it reads; a writer waits for a reader.
         point(Operation::External);
+        let reads = flags & libc::O_ACCMODE == libc::O_RDONLY;
+        let mut opened = -1;
+        // Each side waits for the other: a writer cannot open before a reader has, a reader has and looks for a writer.
         loop {
-            let fd = call(flags | libc::O_NONBLOCK);
+            let fd = if opened >= 0 {
+                opened
+            } else {
+                call(flags | libc::O_NONBLOCK)
+            };
+            if reads && fd >= 0 && !has_writer(fd as c_int) {
+                opened = fd;
+                if wait(t, Wait::Retry, Operation::External, NEVER) == Outcome::Interrupted
+                    && !crate::signals::restarts(t)
+                {
+                    sys!(libc::SYS_close, opened);
+                    return fail(libc::EINTR);
+                }
+                continue;
+            }
             if fd >= 0 {
                 sys!(
                     libc::SYS_fcntl,

@@ -337,5 +337,9 @@ pub unsafe extern "C" fn syscall(number: usize, a: usize, b: usize, c: usize, d:
         }
     }
     // SAFETY: the caller's system call.
-    c_result(unsafe { syscall6(number, a, b, c, d, e, f) })
+    let result = c_result(unsafe { syscall6(number, a, b, c, d, e, f) });
+    if let Some(t) = me() {
+        observe::told(t.id, ObjectKind::Descriptor, None);
+    }
+    result
 }

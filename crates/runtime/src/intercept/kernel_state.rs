@@ -70,9 +70,13 @@ told! {
     fn renameat(from_directory: c_int, from: Path, to_directory: c_int, to: Path) -> c_int;
     fn renameat2(from_directory: c_int, from: Path, to_directory: c_int, to: Path, flags: c_uint) -> c_int;
     fn rmdir(path: Path) -> c_int;
+    fn sem_open(name: Path, flags: c_int, mode: c_uint, value: c_uint) -> Buffer;
+    fn sem_unlink(name: Path) -> c_int;
     fn semctl(set: c_int, number: c_int, command: c_int, argument: Buffer) -> c_int;
     fn semget(key: c_int, count: c_int, flags: c_int) -> c_int;
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, len: c_uint) -> c_int;
+    fn shm_open(name: Path, flags: c_int, mode: c_uint) -> c_int;
+    fn shm_unlink(name: Path) -> c_int;
     fn shmctl(segment: c_int, command: c_int, buffer: Buffer) -> c_int;
     fn shmget(key: c_int, size: size_t, flags: c_int) -> c_int;
     fn stat(path: Path, status: Buffer) -> c_int;

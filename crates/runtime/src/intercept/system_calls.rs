@@ -48,6 +48,7 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             libc::SYS_tgkill => signal_calls::tgkill(fd, b as c_int, c as c_int) as isize,
             libc::SYS_tkill => signal_calls::tgkill(crate::sys::getpid(), fd, b as c_int) as isize,
             libc::SYS_rt_sigprocmask => masks::sigprocmask(fd, b as *const u64, c as *mut u64) as isize,
+            libc::SYS_fcntl => file_locks::fcntl(fd, b as c_int, c) as isize,
             libc::SYS_shutdown => sockets::shutdown(fd, b as c_int) as isize,
             libc::SYS_sendfile => read_write::sendfile(fd, b as c_int, c as *mut i64, d),
             libc::SYS_splice => read_write::splice(fd, b as *mut i64, c as c_int, d as *mut i64, e, f as u32),

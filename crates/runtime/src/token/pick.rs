@@ -75,7 +75,8 @@ impl Scheduler {
         let mut external = false;
         for t in self.threads.iter() {
             deadline = deadline.min(t.deadline);
-            external |= t.waits_outside() || signals::may_come() && matches!(t.wait, Wait::Semaphore(_));
+            let signal = signals::may_come() || self.others && signals::handled(libc::SIGCHLD);
+            external |= t.waits_outside() || signal && matches!(t.wait, Wait::Semaphore(_));
         }
         (deadline, external)
     }
