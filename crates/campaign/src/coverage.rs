@@ -15,6 +15,8 @@ const ROW: usize = 40;
 /// One branch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Branch {
+    /// What the constraints of paths call it.
+    pub site: u64,
     /// Source file, as the compiler named it; empty if there was no debug information.
     pub file: String,
     /// The function whose source it is.
@@ -35,14 +37,29 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// The rows of a flavour with these hits, two for each row.
-    pub fn of(flavour: &Path, hits: &[bool]) -> Coverage {
+    /// The rows of a flavour; nothing is seen yet.
+    pub fn of(flavour: &Path) -> Coverage {
         let bytes = std::fs::read(flavour).unwrap_or_default();
-        let mut branches = object::File::parse(&*bytes).map(|elf| rows(&elf)).unwrap_or_default();
-        for (branch, seen) in branches.iter_mut().zip(hits.chunks_exact(2)) {
-            branch.seen = [seen[0], seen[1]];
-        }
+        let branches = object::File::parse(&*bytes).map(|elf| rows(&elf)).unwrap_or_default();
         Coverage { branches }
+    }
+
+    /// Takes in a run's hits, two for each row; whether one was new.
+    pub fn see(&mut self, hits: &[u8]) -> bool {
+        let mut new = false;
+        for (branch, hits) in self.branches.iter_mut().zip(hits.chunks_exact(2)) {
+            for (seen, hit) in branch.seen.iter_mut().zip(hits) {
+                new |= *hit != 0 && !*seen;
+                *seen |= *hit != 0;
+            }
+        }
+        new
+    }
+
+    /// Sides seen, and sides there are.
+    pub fn sides(&self) -> (usize, usize) {
+        let seen = self.branches.iter().flat_map(|b| b.seen).filter(|s| *s).count();
+        (seen, 2 * self.branches.len())
     }
 
     /// Sides seen and sides there are, by file.
@@ -67,8 +84,7 @@ impl Coverage {
         for (file, counts) in &files {
             line(if file.is_empty() { "(no source)" } else { file }, *counts);
         }
-        let total = files.values().fold((0, 0), |t, c| (t.0 + c.0, t.1 + c.1));
-        line("all", total);
+        line("all", self.sides());
         text
     }
 
@@ -121,7 +137,9 @@ fn rows(elf: &object::File<'_>) -> Vec<Branch> {
         .enumerate()
         .map(|(n, row)| {
             let base = section.address() + (n * ROW) as u64;
+            let site = row[..8].try_into().map(u64::from_le_bytes).unwrap_or(0);
             Branch {
+                site,
                 file: text(base + 8),
                 function: text(base + 16),
                 line: word(row, 24),

@@ -5,7 +5,8 @@
 //! module runs, keeps and tells. An input on whose run no new pair of statements is suspected and that ends
 //! like others is not hunted with.
 //!
-//! Ends when no branch is left to turn within the bounds, or by budget, runs or interrupt. With `runs` set
+//! Ends when no branch is left to turn within the bounds, when what is left only repeats, or by budget, runs or
+//! interrupt. With `runs` set
 //! there is no clock in it.
 
 use crate::bad_end;
@@ -20,9 +21,9 @@ use crate::store::{self, Execution, Store};
 use crate::token::Token;
 use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::{Oracle, Outcome, Program, RunError, Stage, StageOptions};
-use deadheat_explore::search::Tally;
+use deadheat_explore::search::{BARREN, Tally};
 pub use deadheat_explore::{Bounds, Order};
-use deadheat_explore::{Next, Path, Prover, Search, sat_solver::SatSolver};
+use deadheat_explore::{Next, Own, Path, Prover, Search, sat_solver::SatSolver};
 use deadheat_model::FindingKind;
 use deadheat_report::finding::{self, Finding, Report, Stats};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
@@ -101,8 +102,8 @@ struct Explorer<'a> {
     hunted: Vec<usize>,
     /// Bad ends, each kind once, with its input.
     bad: Vec<(usize, Ending, PhaseOne)>,
-    /// Branch sides in the order of the flavour's rows.
-    hits: Vec<bool>,
+    /// Sides of the program's branches.
+    coverage: Coverage,
     longest: u32,
     most_arguments: u32,
     failures: u64,
@@ -138,6 +139,8 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     };
     let symbolic = plain.with(flavour)?;
     let prover = Prover::new(Box::<SatSolver>::default(), how.conflicts);
+    let coverage = Coverage::of(&how.flavour);
+    let own = Own::Sites(coverage.branches.iter().map(|b| b.site).collect());
     let mut explorer = Explorer {
         options,
         how,
@@ -146,13 +149,13 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         notices: plain.isolation.limits().into_iter().collect(),
         symbolic,
         plain,
-        search: Search::new(prover, how.order, how.bounds),
+        search: Search::new(prover, how.order, how.bounds, own),
         inputs: Vec::new(),
         suspected: BTreeSet::new(),
         kept: Vec::new(),
         hunted: Vec::new(),
         bad: Vec::new(),
-        hits: Vec::new(),
+        coverage,
         longest: (program.stdin.len() as u32).saturating_add(how.room),
         most_arguments: program.args.len() as u32 + 1 + MORE_ARGUMENTS,
         failures: 0,
@@ -161,7 +164,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     };
     explorer.run(program.clone(), None)?;
     explorer.go();
-    let coverage = Coverage::of(&how.flavour, &explorer.hits);
+    let coverage = explorer.coverage.clone();
     Ok((explorer.report(&program)?, coverage))
 }
 
@@ -220,7 +223,7 @@ impl Explorer<'_> {
         self.runs += 1;
         let bytes = run.trace.unwrap_or_default();
         let path = Path::import(&mut self.search.store, &bytes).map_err(|e| RunError::Refused(e.to_string()))?;
-        let covers = self.cover(&bytes);
+        let covers = Trace::new(&bytes).is_some_and(|trace| self.coverage.see(trace.hits()));
         let number = self.inputs.len();
         let kept = Path {
             values: path.values.clone(),
@@ -228,29 +231,17 @@ impl Explorer<'_> {
             ..Path::default()
         };
         let new = self.search.add(number as u32, path, made_for.as_ref());
-        if covers && number > 0 {
-            self.kept.push(number);
+        if covers {
+            self.search.discovered();
+            if number > 0 {
+                self.kept.push(number);
+            }
         }
         self.inputs.push(Explored { program, path: kept });
         if new || covers {
             self.detect(number)?;
         }
         Ok(())
-    }
-
-    /// Takes in which branches went which way; whether one was new.
-    fn cover(&mut self, bytes: &[u8]) -> bool {
-        let Some(trace) = Trace::new(bytes) else { return false };
-        let hits = trace.hits();
-        if self.hits.len() < hits.len() {
-            self.hits.resize(hits.len(), false);
-        }
-        let mut new = false;
-        for (known, hit) in self.hits.iter_mut().zip(hits) {
-            new |= *hit != 0 && !*known;
-            *known |= *hit != 0;
-        }
-        new
     }
 
     /// Phase 1 under `fifo` on the program itself.
@@ -268,6 +259,7 @@ impl Explorer<'_> {
             new |= self.suspected.insert(candidate.fingerprint());
         }
         if new {
+            self.search.discovered();
             self.hunted.push(number);
         }
         if let Some(ending) = phase.ordinary.take()
@@ -278,6 +270,7 @@ impl Explorer<'_> {
                 .iter()
                 .any(|(_, known, _)| known.outcome.alike(&ending.outcome) && same_place(known, &ending))
         {
+            self.search.discovered();
             self.bad.push((number, ending, phase));
         }
         Ok(())
@@ -476,13 +469,19 @@ impl Explorer<'_> {
             ..
         } = self.search.tally;
         let asked = self.search.prover.asked;
-        let covered = self.hits.iter().filter(|h| **h).count();
+        let (covered, sides) = self.coverage.sides();
+        let waiting = match (self.search.waiting(), self.search.only_repeats()) {
+            (0, _) => "nothing waits".into(),
+            (n, true) => {
+                format!("{n} wait, which repeat what is known: the last {BARREN} of their kind brought nothing")
+            }
+            (n, false) => format!("{n} waiting"),
+        };
         let mut told = vec![format!(
-            "explored {runs} inputs on {paths} paths: {covered} of {} branch sides taken, {} of them decided by input; {infeasible} turns infeasible, {} undecided, {} waiting",
-            self.hits.len(),
+            "explored {runs} inputs on {paths} paths: {covered} of {} branch sides taken, {} of them decided by input; {infeasible} turns infeasible, {} undecided, {waiting}",
+            sides,
             self.search.sides(),
             asked.unknown,
-            self.search.waiting(),
         )];
         let mut count = |n: u64, what: &str| {
             if n > 0 {

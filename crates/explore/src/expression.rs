@@ -8,7 +8,8 @@
 //! order and nothing here recurses; constants are masked to their width. Cost: making an expression is a
 //! hash look-up and the union of two sets of symbols, which are interned and remembered by pair.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// One byte of an input.
@@ -88,6 +89,7 @@ struct Entry {
     node: Node,
     width: u32,
     symbols: u32,
+    digest: u64,
 }
 
 /// All expressions of an exploration.
@@ -111,6 +113,13 @@ impl Default for Store {
             unions: FxHashMap::default(),
         }
     }
+}
+
+/// Spreads a hash over all its bits: sums of bare Fx hashes are those of other summands, too.
+pub(crate) fn mixed(hash: u64) -> u64 {
+    let hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let hash = (hash ^ hash >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    hash ^ hash >> 31
 }
 
 /// The low `width` bits of a number.
@@ -163,6 +172,35 @@ impl Store {
         self.entries[expr.0 as usize].symbols
     }
 
+    /// A hash of its structure: the same in every store, in whatever order expressions were made there.
+    pub fn digest(&self, expr: Expr) -> u64 {
+        self.entries[expr.0 as usize].digest
+    }
+
+    fn digest_of(&self, node: Node, width: u32) -> u64 {
+        let of = |e: Expr| self.digest(e);
+        let mut hasher = FxHasher::default();
+        (std::mem::discriminant(&node), width).hash(&mut hasher);
+        match node {
+            Node::Const(value) => value.hash(&mut hasher),
+            Node::Symbol(symbol) => symbol.hash(&mut hasher),
+            // Which operand of these stands first depends on their numbers.
+            Node::Binary(op @ (Op::Add | Op::Mul | Op::And | Op::Or | Op::Xor), a, b) => {
+                (op, of(a).wrapping_add(of(b)), of(a) ^ of(b)).hash(&mut hasher);
+            }
+            Node::Compare(Test::Eq, a, b) => {
+                (of(a).wrapping_add(of(b)), of(a) ^ of(b)).hash(&mut hasher);
+            }
+            Node::Binary(op, a, b) => (op, of(a), of(b)).hash(&mut hasher),
+            Node::Compare(test, a, b) => (test, of(a), of(b)).hash(&mut hasher),
+            Node::Not(a) | Node::ZeroExtend(a) | Node::SignExtend(a) => of(a).hash(&mut hasher),
+            Node::Extract { of: a, low } => (of(a), low).hash(&mut hasher),
+            Node::Concat { high, low } => (of(high), of(low)).hash(&mut hasher),
+            Node::IfThenElse(c, a, b) => (of(c), of(a), of(b)).hash(&mut hasher),
+        }
+        mixed(hasher.finish())
+    }
+
     /// Its operands.
     pub fn operands(&self, expr: Expr) -> Operands {
         let (all, count) = match self.node(expr) {
@@ -188,6 +226,7 @@ impl Store {
                     node,
                     width,
                     symbols: 0,
+                    digest: 0,
                 });
                 let sets: Vec<u32> = self.operands(expr).map(|o| self.symbol_set(o)).collect();
                 self.entries.pop();
@@ -195,7 +234,13 @@ impl Store {
             }
         };
         let expr = Expr(self.entries.len() as u32);
-        self.entries.push(Entry { node, width, symbols });
+        let digest = self.digest_of(node, width);
+        self.entries.push(Entry {
+            node,
+            width,
+            symbols,
+            digest,
+        });
         self.known.insert((node, width), expr);
         expr
     }

@@ -5,7 +5,7 @@
 //! - [`solver`], [`bit_blast`], [`sat_solver`], `z3_solver`: satisfiability under assumptions, with cores;
 //! - [`path`]: the constraints of one run, imported from its trace and held against its concrete values;
 //! - [`query`]: slicing by shared symbols, the model cache, and the re-check of every model;
-//! - [`search`]: which branch to turn next.
+//! - [`search`]: which branch to turn next; `novelty`: what is new about a path, and when others only repeat it.
 //!
 //! Source: A. Ibing, *Efficient Data-Race Detection with Dynamic Symbolic Execution* (2016), for exploring
 //! inputs under one FIFO schedule; P. Godefroid and others, *Automated Whitebox Fuzz Testing* (NDSS 2008),
@@ -15,6 +15,7 @@
 pub mod bit_blast;
 pub mod evaluate;
 pub mod expression;
+mod novelty;
 pub mod path;
 pub mod query;
 pub mod sat_solver;
@@ -28,4 +29,4 @@ pub use evaluate::Assignment;
 pub use expression::{Expr, Store, Symbol};
 pub use path::Path;
 pub use query::Prover;
-pub use search::{Bounds, Next, Order, Search};
+pub use search::{Bounds, Next, Order, Own, Search, Side};

@@ -7,6 +7,7 @@
 use crate::evaluate::{Assignment, binary, compare};
 use crate::expression::{Expr, Op, Store, Symbol, Test, mask, signed};
 use deadheat_wire::trace::{self, Node, Trace, constraint, op};
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// What a constraint is.
@@ -22,6 +23,8 @@ pub enum Kind {
     Length,
     /// A divisor that was not zero.
     Divisor,
+    /// A branch on input that went this way whatever the input, as long as it follows the path up to there.
+    Decided,
 }
 
 impl Kind {
@@ -38,6 +41,8 @@ pub struct Constraint {
     pub site: u64,
     /// The condition, of one bit.
     pub condition: Expr,
+    /// What it depends on: itself, or an operand of one that became a constant.
+    pub about: Expr,
     /// Its value.
     pub taken: bool,
     /// What it is.
@@ -63,6 +68,14 @@ pub struct Losses {
     pub wrong: u64,
 }
 
+impl Losses {
+    /// Whether something that depended on input was taken as it was in the run, so that what the path's conditions
+    /// exclude is excluded for those values alone.
+    pub fn bear_on_answers(&self) -> bool {
+        self.stale + self.concretised + self.cut_nodes + self.wrong > 0
+    }
+}
+
 impl std::ops::AddAssign for Losses {
     fn add_assign(&mut self, other: Losses) {
         self.stale += other.stale;
@@ -77,7 +90,7 @@ impl std::ops::AddAssign for Losses {
 /// The path of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Path {
-    /// Conditions in the order in which they were met; those that are constant after simplification are left out.
+    /// Conditions in the order in which they were met; of those that are constant after simplification, branches alone.
     pub constraints: Vec<Constraint>,
     /// The value of each symbol.
     pub values: Assignment,
@@ -117,6 +130,8 @@ impl Path {
             ..Path::default()
         };
         let mut taken: Vec<(Expr, u64)> = Vec::with_capacity(trace.word(trace::NODE_COUNT_AT) as usize);
+        // Nodes that simplification made constants, with what they depend on.
+        let mut decided: FxHashMap<u32, Expr> = FxHashMap::default();
         for (n, node) in trace.nodes().enumerate() {
             if n == 0 {
                 taken.push((store.constant_of(0, 1), 0));
@@ -124,6 +139,11 @@ impl Path {
             }
             let (expr, value) = path.node(store, &taken, &node).ok_or(TraceError::Damaged(n))?;
             if value == node.value {
+                if store.constant(expr).is_some()
+                    && let Some(operand) = operand(store, &taken, &decided, &node)
+                {
+                    decided.insert(n as u32, operand);
+                }
                 taken.push((expr, value));
             } else {
                 path.losses.wrong += 1;
@@ -145,15 +165,24 @@ impl Path {
             let is_bit = store.width(condition) == 1;
             if !is_bit || value != u64::from(met.taken & 1) {
                 path.losses.wrong += 1;
-            } else if store.constant(condition).is_none() {
-                path.constraints.push(Constraint {
-                    site: met.site,
-                    condition,
-                    taken: value == 1,
-                    kind,
-                    thread: met.thread,
-                });
+                continue;
             }
+            let (kind, about) = match (store.constant(condition), kind) {
+                (None, kind) => (kind, condition),
+                (Some(_), Kind::Branch) => match decided.get(&met.node) {
+                    Some(operand) => (Kind::Decided, *operand),
+                    None => continue,
+                },
+                _ => continue,
+            };
+            path.constraints.push(Constraint {
+                site: met.site,
+                condition,
+                about,
+                taken: value == 1,
+                kind,
+                thread: met.thread,
+            });
         }
         Ok(path)
     }
@@ -233,6 +262,21 @@ impl Path {
         };
         Some(made)
     }
+}
+
+/// The first operand of a node that depends on input, through operands that simplification made constants too.
+fn operand(store: &Store, taken: &[(Expr, u64)], decided: &FxHashMap<u32, Expr>, node: &Node) -> Option<Expr> {
+    if matches!(node.op, op::CONST | op::SYMBOL) {
+        return None;
+    }
+    let symbolic = |n: u32| {
+        let expr = taken.get(n as usize)?.0;
+        match store.constant(expr) {
+            None => Some(expr),
+            Some(_) => decided.get(&n).copied(),
+        }
+    };
+    [node.a, node.b, node.c].into_iter().find_map(symbolic)
 }
 
 fn same_width(store: &Store, a: Expr, b: Expr, width: Option<u32>) -> Option<()> {

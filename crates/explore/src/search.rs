@@ -2,10 +2,11 @@
 //!
 //! *Generational*: every branch on input of a new path beyond the point where it was turned becomes a
 //! wish for its other side; the most promising wish is solved next (P. Godefroid and others, NDSS 2008).
-//! Wishes for sides that no run has taken come first, then sides that none has taken so late on its path,
-//! then those whose side was asked for least. Where a side that no run has taken is infeasible on its path,
-//! the branches in the unsatisfiable core are turned next: so a number grows digit by digit towards the one
-//! that is compared with. What bounds it: wishes per side and time, and per path.
+//! Wishes for sides that no run has taken come first, then turns that none has taken, then ways through the
+//! program that none went, each with those first whose turn was asked for least; repetitions come last and
+//! end the search when they show nothing (see `novelty`). Where a side of the program that no run has taken
+//! is infeasible on its path, the branches in the unsatisfiable core are turned next: so a number grows digit
+//! by digit towards the one that is compared with. What bounds it: wishes per turn, and per path.
 //!
 //! *Depth-first*: the deepest branch whose other side was not tried, as in the paper: every feasible path,
 //! each once. For programs with few paths, and where the tree itself is asked for.
@@ -13,9 +14,14 @@
 //! Both know a path by its prefix (conditions and their values), so no prefix is asked for twice, and hold
 //! each run against the prefix that it was made for: one that leaves it earlier *diverged* and is counted.
 
+mod open_sides;
+
+use self::open_sides::Refuted;
 use crate::evaluate::Assignment;
-use crate::expression::Store;
-use crate::path::{Kind, Losses, Path};
+use crate::expression::{Expr, Store, mixed};
+pub use crate::novelty::{BARREN, Own, Side, Turn};
+use crate::novelty::{Times, Way};
+use crate::path::{Constraint, Kind, Losses, Path};
 use crate::query::{LONGEST, Prefix, Prover, Turned};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use std::collections::BinaryHeap;
@@ -58,6 +64,7 @@ pub struct Next {
     /// What is changed in that run's input.
     pub changes: Assignment,
     wish: Rc<Wish>,
+    is_repetition: bool,
 }
 
 #[derive(Debug)]
@@ -68,30 +75,32 @@ struct Wish {
     position: u32,
     /// Hash of the path up to the other side.
     prefix: u64,
+    /// The turn that it asks for.
+    turn: Turn,
+    /// The way so far.
+    comes_by: u64,
+    /// The way with this turn, if that is in the program's own code.
+    way: Option<u64>,
 }
 
-/// One way out of a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Side {
-    /// The branch.
-    pub site: u64,
-    /// Its condition's value.
-    pub taken: bool,
+impl Wish {
+    fn turned(&self) -> &Constraint {
+        &self.path.constraints[self.position as usize]
+    }
 }
 
-/// A side, at the so-manieth time that a path comes to the branch: the third digit of a number is not its
-/// first. Times beyond [`TIMES`] are told apart by their logarithm.
-type Turn = (Side, u32);
-
-/// Rank of wishes that stand in the way of a side that no run has taken; above all others but such sides.
-const PUT_FORWARD: u32 = 4;
-
-/// Times that are told apart.
-const TIMES: u32 = 16;
-
-fn turn(side: Side, times: u32) -> Turn {
-    let bucket = if times < TIMES { times } else { TIMES + times.ilog2() };
-    (side, bucket)
+/// Rank of wishes: what a run on them promises.
+mod rank {
+    /// A known way, or another turn in a model or of an input's length: last, and not for ever.
+    pub const REPETITION: u32 = 0;
+    /// Another way through the program.
+    pub const NEW_WAY: u32 = 1;
+    /// An input goes on, or ends, where none did.
+    pub const LENGTH: u32 = 2;
+    /// A side that none has taken so late on its path.
+    pub const NEW_TURN: u32 = 3;
+    /// A side that no run has taken, and what stands in the way of one.
+    pub const NEW_SIDE: u32 = 4;
 }
 
 /// What a search came to so far.
@@ -107,6 +116,8 @@ pub struct Tally {
     pub cut: u64,
     /// Sides proven infeasible in their context.
     pub infeasible: u64,
+    /// Runs on repetitions.
+    pub repetitions: u64,
     /// Expressions in all traces.
     pub nodes: u64,
     /// What the traces left out.
@@ -122,6 +133,7 @@ pub struct Search {
     pub prover: Prover,
     /// Counts.
     pub tally: Tally,
+    own: Own,
     order: Order,
     bounds: Bounds,
     queue: BinaryHeap<Queued>,
@@ -129,18 +141,29 @@ pub struct Search {
     /// Prefixes that were run or asked for.
     known: FxHashSet<u64>,
     paths: FxHashSet<u64>,
-    asked: FxHashMap<Turn, u32>,
+    /// Wishes for a turn, repetitions apart.
+    asked: FxHashMap<(Turn, bool), u32>,
     turns: FxHashSet<Turn>,
     sides: FxHashSet<Side>,
+    /// Ways of all runs up to each of the program's own branches.
+    ways: FxHashSet<u64>,
+    /// Ways at whose ends a side is open that was infeasible on some path there.
+    leads: FxHashMap<u64, Side>,
+    /// Wishes by the way that they lead to.
+    by_way: FxHashMap<u64, Vec<Rc<Wish>>>,
+    /// Proofs that no input takes a side, and whether some question for it has no such answer.
+    refuted: FxHashMap<Side, Refuted>,
     /// Wishes that wait, by the prefix that they lead to.
     pending: FxHashMap<u64, Rc<Wish>>,
+    /// Repetitions since something was new.
+    barren: u32,
 }
 
 #[derive(Debug)]
 struct Queued {
     rank: (u32, i64, std::cmp::Reverse<u64>),
-    turn: Turn,
-    fresh: bool,
+    /// The side in whose way this stands, if it is put forward for that.
+    in_the_way: Option<Side>,
     wish: Rc<Wish>,
 }
 
@@ -162,19 +185,20 @@ impl Ord for Queued {
 }
 
 /// The hash of a prefix, one condition longer.
-fn longer(prefix: u64, condition: u32, taken: bool) -> u64 {
+fn longer(store: &Store, prefix: u64, condition: Expr, taken: bool) -> u64 {
     let mut hasher = FxHasher::default();
-    (prefix, condition, taken).hash(&mut hasher);
-    hasher.finish()
+    (prefix, store.digest(condition), taken).hash(&mut hasher);
+    mixed(hasher.finish())
 }
 
 impl Search {
-    /// A search that has seen nothing.
-    pub fn new(prover: Prover, order: Order, bounds: Bounds) -> Search {
+    /// A search that has seen nothing, in a program with these branches of its own.
+    pub fn new(prover: Prover, order: Order, bounds: Bounds, own: Own) -> Search {
         Search {
             store: Store::default(),
             prover,
             tally: Tally::default(),
+            own,
             order,
             bounds,
             queue: BinaryHeap::new(),
@@ -184,29 +208,39 @@ impl Search {
             asked: FxHashMap::default(),
             turns: FxHashSet::default(),
             sides: FxHashSet::default(),
+            ways: FxHashSet::default(),
+            leads: FxHashMap::default(),
+            by_way: FxHashMap::default(),
+            refuted: FxHashMap::default(),
             pending: FxHashMap::default(),
+            barren: 0,
         }
     }
 
-    /// Branch sides on input that some run took.
+    /// Sides of branches on input that some run took, in models too.
     pub fn sides(&self) -> usize {
         self.sides.len()
     }
 
     /// Branches on input of which a side was never taken, with that side.
     pub fn open_sides(&self) -> impl Iterator<Item = Side> + '_ {
-        self.sides.iter().filter_map(|side| {
-            let other = Side {
-                taken: !side.taken,
-                ..*side
-            };
-            (!self.sides.contains(&other)).then_some(other)
-        })
+        let others = self.sides.iter().map(|side| side.other());
+        others.filter(|other| !self.sides.contains(other))
     }
 
     /// Wishes that wait.
     pub fn waiting(&self) -> usize {
-        self.queue.len()
+        self.pending.len()
+    }
+
+    /// Whether all that waits are repetitions, and the last of these brought nothing.
+    pub fn only_repeats(&self) -> bool {
+        self.barren >= BARREN && self.queue.peek().is_some_and(|q| q.rank.0 == rank::REPETITION)
+    }
+
+    /// The run that was added last brought something that its path does not show.
+    pub fn discovered(&mut self) {
+        self.barren = 0;
     }
 
     /// Takes in the path of a run; `made_for` is what the run's input was made for, if it was made by this
@@ -218,19 +252,18 @@ impl Search {
         let path = Rc::new(path);
         let mut prefixes = Vec::with_capacity(path.constraints.len() + 1);
         let mut hash = 0;
-        let mut times: FxHashMap<u64, u32> = FxHashMap::default();
+        let (mut times, mut way) = (Times::default(), Way::default());
+        let mut news = false;
         for c in &path.constraints {
-            hash = longer(hash, c.condition.0, c.taken);
+            hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
-            let side = Side {
-                site: c.site,
-                taken: c.taken,
-            };
-            let time = times.entry(c.site).or_default();
-            self.turns.insert(turn(side, *time));
-            *time += 1;
-            if c.kind == Kind::Branch {
-                self.sides.insert(side);
+            let turn = times.turn(c);
+            news |= self.turns.insert(turn);
+            if matches!(c.kind, Kind::Branch | Kind::Decided) {
+                self.sides.insert(turn.0);
+            }
+            if self.own.has(c) {
+                news |= self.ways.insert(way.take(turn));
             }
         }
         let mut from = 0;
@@ -241,13 +274,22 @@ impl Search {
             } else {
                 self.tally.diverged += 1;
             }
+            self.tally.repetitions += u64::from(next.is_repetition);
+        }
+        match (news, made_for) {
+            (true, _) => self.barren = 0,
+            (false, Some(next)) if next.is_repetition => self.barren += 1,
+            _ => {}
         }
         let new = self.paths.insert(hash);
         self.tally.paths += u64::from(new);
         if new {
             self.wish(run, &path, &prefixes, from);
         }
-        // Every prefix of it was run.
+        // Every prefix of it was run, those too that others were to lead to.
+        for prefix in &prefixes {
+            self.pending.remove(prefix);
+        }
         self.known.extend(prefixes);
         new
     }
@@ -257,70 +299,98 @@ impl Search {
         let mut prefix = Prefix::default();
         let mut before = 0;
         let mut made = 0;
-        let mut times: FxHashMap<u64, u32> = FxHashMap::default();
+        let mut excluded = Vec::new();
+        let (mut times, mut way) = (Times::default(), Way::default());
         for (n, c) in path.constraints.iter().enumerate() {
             let position = n as u32;
-            let seen = times.entry(c.site).or_default();
-            let time = *seen;
-            *seen += 1;
-            let other = longer(before, c.condition.0, !c.taken);
+            let taken = times.turn(c);
+            let turn = (taken.0.other(), taken.1);
+            let own = self.own.has(c);
+            let (comes_by, leads) = (way.hash(), own.then(|| way.with(turn)));
+            if own {
+                way.take(taken);
+            }
+            let other = longer(&self.store, before, c.condition, !c.taken);
             before = prefixes[n];
             if n >= from && c.kind.has_other_side() && self.known.insert(other) {
-                let side = Side {
-                    site: c.site,
-                    taken: !c.taken,
+                let wish = Wish {
+                    parent: run,
+                    path: path.clone(),
+                    slice: prefix.slice(&self.store, c),
+                    position,
+                    prefix: other,
+                    turn,
+                    comes_by,
+                    way: leads,
                 };
-                let turn = turn(side, time);
-                let fresh = !self.turns.contains(&turn);
-                let asked = self.asked.entry(turn).or_default();
-                let slice = prefix.slice(&self.store, c);
+                let class = self.class(&wish);
+                let asked = self.asked.entry((turn, class == rank::REPETITION)).or_default();
                 if self.order == Order::Generational && (made >= self.bounds.per_path || *asked >= self.bounds.per_side)
-                    || slice.len() > LONGEST
+                    || wish.slice.len() > LONGEST
                 {
                     self.tally.cut += 1;
+                    self.refuted.entry(turn.0).or_default().doubted = true;
                 } else {
                     *asked += 1;
                     made += 1;
-                    let class = match (c.kind, fresh) {
-                        (Kind::Length, true) => 2,
-                        (Kind::Length, false) => 0,
-                        (_, true) if !self.sides.contains(&side) => 4,
-                        (_, true) => 3,
-                        (_, false) => 1,
-                    };
                     self.number += 1;
                     let rank = match self.order {
                         Order::Generational => (class, -i64::from(*asked), std::cmp::Reverse(self.number)),
-                        Order::DepthFirst => (0, i64::from(position), std::cmp::Reverse(u64::MAX - self.number)),
+                        Order::DepthFirst => {
+                            let age = std::cmp::Reverse(u64::MAX - self.number);
+                            (rank::NEW_WAY, i64::from(position), age)
+                        }
                     };
-                    let wish = Rc::new(Wish {
-                        parent: run,
-                        path: path.clone(),
-                        slice,
-                        position,
-                        prefix: other,
-                    });
+                    let wish = Rc::new(wish);
                     self.pending.insert(other, wish.clone());
+                    if let Some(way) = wish.way {
+                        self.by_way.entry(way).or_default().push(wish.clone());
+                    }
                     self.queue.push(Queued {
                         rank,
-                        turn,
-                        fresh,
+                        in_the_way: None,
                         wish,
                     });
                 }
             }
+            if own && c.kind == Kind::Decided && !self.sides.contains(&turn.0) {
+                excluded.push((position, turn.0, comes_by));
+            }
             prefix.push(&self.store, c, position);
+        }
+        for (position, side, way) in excluded {
+            self.refute(path, position, side, way, &[]);
         }
     }
 
-    /// The next input; `None` when nothing is left to ask for. `stop` is asked before each query.
+    /// What a wish promises by what is known now. It promises more later only where its way becomes a lead.
+    fn class(&self, wish: &Wish) -> u32 {
+        let new_turn = !self.turns.contains(&wish.turn);
+        if wish.turned().kind == Kind::Length {
+            return if new_turn { rank::LENGTH } else { rank::REPETITION };
+        }
+        match wish.way {
+            _ if new_turn && !self.sides.contains(&wish.turn.0) => rank::NEW_SIDE,
+            _ if new_turn => rank::NEW_TURN,
+            Some(way) if !self.ways.contains(&way) || self.leads_on(way) => rank::NEW_WAY,
+            _ => rank::REPETITION,
+        }
+    }
+
+    /// The next input; `None` when nothing is left to ask for, or only repetitions are. `stop` is asked before
+    /// each query.
     pub fn next(&mut self, mut stop: impl FnMut() -> bool) -> Option<Next> {
-        while !stop() {
+        while !stop() && !self.only_repeats() {
             let mut queued = self.queue.pop()?;
-            // A side that was fresh when it was wished for may have been reached since.
-            if queued.fresh && self.order == Order::Generational && self.turns.contains(&queued.turn) {
-                queued.fresh = false;
-                queued.rank.0 = queued.rank.0.min(1);
+            let class = self.class(&queued.wish);
+            let stale = match queued.in_the_way {
+                // What it stood in the way of was reached; it waits at its own place, too.
+                Some(side) if self.sides.contains(&side) => continue,
+                Some(_) => false,
+                None => self.order == Order::Generational && class < queued.rank.0,
+            };
+            if stale {
+                queued.rank.0 = class;
                 self.queue.push(queued);
                 continue;
             }
@@ -333,52 +403,25 @@ impl Search {
                     return Some(Next {
                         parent: wish.parent,
                         changes,
+                        is_repetition: queued.rank.0 == rank::REPETITION,
                         wish,
                     });
                 }
                 Turned::Infeasible(core) => {
                     self.tally.infeasible += 1;
-                    if !self.sides.contains(&queued.turn.0) {
-                        self.put_forward(&wish, &core);
+                    // Such answers do not count against the bound of wishes for a side that no run has taken.
+                    if let Some(asked) = self.asked.get_mut(&(wish.turn, false))
+                        && !self.sides.contains(&wish.turn.0)
+                    {
+                        *asked = asked.saturating_sub(1);
+                    }
+                    if wish.way.is_some() {
+                        self.refute(&wish.path, wish.position, wish.turn.0, wish.comes_by, &core);
                     }
                 }
-                Turned::Unknown => {}
+                Turned::Unknown => self.refuted.entry(wish.turn.0).or_default().doubted = true,
             }
         }
         None
-    }
-
-    /// A side that no run has taken is out of reach on this path: the branches that the core names stand in
-    /// the way, so their other sides come next.
-    fn put_forward(&mut self, wish: &Wish, core: &[u32]) {
-        const MOST: usize = 16;
-        if self.order == Order::DepthFirst {
-            return;
-        }
-        let in_the_way: FxHashSet<u32> = core
-            .iter()
-            .copied()
-            .filter(|p| *p != wish.position)
-            .take(MOST)
-            .collect();
-        let mut before = 0;
-        for (n, c) in wish.path.constraints[..wish.position as usize].iter().enumerate() {
-            let other = longer(before, c.condition.0, !c.taken);
-            before = longer(before, c.condition.0, c.taken);
-            let Some(waiting) = self.pending.get(&other).filter(|_| in_the_way.contains(&(n as u32))) else {
-                continue;
-            };
-            self.number += 1;
-            let side = Side {
-                site: c.site,
-                taken: !c.taken,
-            };
-            self.queue.push(Queued {
-                rank: (PUT_FORWARD, 0, std::cmp::Reverse(self.number)),
-                turn: (side, u32::MAX),
-                fresh: false,
-                wish: waiting.clone(),
-            });
-        }
     }
 }

@@ -5,7 +5,7 @@ use deadheat_explore::evaluate::{binary, compare};
 use deadheat_explore::expression::{Op, Test, mask};
 use deadheat_explore::path::{Path, TraceError};
 use deadheat_explore::sat_solver::SatSolver;
-use deadheat_explore::{Assignment, Bounds, Order, Prover, Search, Symbol};
+use deadheat_explore::{Assignment, Bounds, Order, Own, Prover, Search, Side, Symbol};
 use deadheat_wire::trace::{self, Constraint, Node, constraint, op};
 use std::collections::BTreeSet;
 
@@ -109,14 +109,51 @@ fn run(program: impl Fn(&mut Run), input: &Assignment) -> (Vec<u8>, Vec<(u64, bo
     (run.bytes(), run.log)
 }
 
+/// Reads a decimal number: branches at sites 1 and 2.
+fn number(run: &mut Run, from: u32, most: u32) -> Value {
+    let mut value = run.constant(0, 32);
+    for offset in 0..most {
+        let byte = run.byte(from + offset);
+        let digit = run.int(byte);
+        let (low, ten) = (run.constant(47, 32), run.constant(10, 32));
+        if !run.branch(1, op::SGT, digit, low) {
+            break;
+        }
+        let high = run.constant(58, 32);
+        if !run.branch(2, op::ULT, digit, high) {
+            break;
+        }
+        let zero = run.constant(48, 32);
+        let digit = run.calc(op::SUB, digit, zero);
+        let scaled = run.calc(op::MUL, value, ten);
+        value = run.calc(op::ADD, scaled, digit);
+    }
+    value
+}
+
 /// All paths that the search finds, and the search.
 fn explore(order: Order, program: impl Fn(&mut Run)) -> (BTreeSet<Vec<(u64, bool)>>, Search) {
+    explore_from(Assignment::new(), order, Own::All, program)
+}
+
+/// The same where only some branches are the program's own.
+fn explore_own(order: Order, own: Own, program: impl Fn(&mut Run)) -> (BTreeSet<Vec<(u64, bool)>>, Search) {
+    explore_from(Assignment::new(), order, own, program)
+}
+
+fn explore_from(
+    first: Assignment,
+    order: Order,
+    own: Own,
+    program: impl Fn(&mut Run),
+) -> (BTreeSet<Vec<(u64, bool)>>, Search) {
     let mut search = Search::new(
         Prover::new(Box::<SatSolver>::default(), 10_000),
         order,
         Bounds::default(),
+        own,
     );
-    let mut inputs = vec![Assignment::new()];
+    let mut inputs = vec![first];
     let mut paths = BTreeSet::new();
     let (bytes, log) = run(&program, &inputs[0]);
     paths.insert(log);
@@ -131,7 +168,7 @@ fn explore(order: Order, program: impl Fn(&mut Run)) -> (BTreeSet<Vec<(u64, bool
         search.add(inputs.len() as u32, path, Some(&next));
         assert!(fresh || search.tally.diverged > 0, "a path was run twice");
         inputs.push(input);
-        assert!(inputs.len() < 1000);
+        assert!(inputs.len() < 2000);
     }
     (paths, search)
 }
@@ -236,6 +273,7 @@ fn a_false_node_is_counted_and_stays_out() {
         Prover::new(Box::<SatSolver>::default(), 10),
         Order::DepthFirst,
         Bounds::default(),
+        Own::All,
     );
     let path = Path::import(&mut search.store, &bytes).unwrap();
     assert!(path.losses.wrong > 0 && path.constraints.is_empty());
@@ -254,23 +292,7 @@ fn a_false_node_is_counted_and_stays_out() {
 #[test]
 fn the_core_of_an_infeasible_side_leads_to_it() {
     let program = |run: &mut Run| {
-        let mut value = run.constant(0, 32);
-        for offset in 0..12 {
-            let byte = run.byte(offset);
-            let digit = run.int(byte);
-            let (low, ten) = (run.constant(47, 32), run.constant(10, 32));
-            if !run.branch(1, op::SGT, digit, low) {
-                break;
-            }
-            let high = run.constant(58, 32);
-            if !run.branch(2, op::ULT, digit, high) {
-                break;
-            }
-            let zero = run.constant(48, 32);
-            let digit = run.calc(op::SUB, digit, zero);
-            let scaled = run.calc(op::MUL, value, ten);
-            value = run.calc(op::ADD, scaled, digit);
-        }
+        let value = number(run, 0, 12);
         for site in 10..40 {
             let other = run.constant(100_000_000 + site, 32);
             run.branch(site, op::NE, value, other);
@@ -282,6 +304,7 @@ fn the_core_of_an_infeasible_side_leads_to_it() {
         Prover::new(Box::<SatSolver>::default(), 10_000),
         Order::Generational,
         Bounds::default(),
+        Own::All,
     );
     let mut inputs = vec![Assignment::from([(Symbol { source: 1, offset: 0 }, b'7')])];
     let mut found = None;
@@ -301,4 +324,90 @@ fn the_core_of_an_infeasible_side_leads_to_it() {
         }
     }
     assert!(found.is_some_and(|n| n < 40), "{found:?}");
+}
+
+/// Models that skip spaces and read a number, and one branch of the program: two ways, and 100,000 paths.
+#[test]
+fn paths_through_a_model_that_repeat_come_to_an_end() {
+    let mut orders = BTreeSet::new();
+    for _ in 0..2 {
+        let (paths, search) = explore_own(Order::Generational, Own::Sites([3].into_iter().collect()), |run| {
+            for offset in 20..33 {
+                let (byte, space) = (run.byte(offset), run.constant(b' '.into(), 8));
+                run.branch(6, op::EQ, byte, space);
+            }
+            let value = number(run, 0, 13);
+            let wanted = run.constant(4660, 32);
+            run.branch(3, op::EQ, value, wanted);
+        });
+        assert!(paths.iter().any(|p| p.last() == Some(&(3, true))));
+        assert!(search.only_repeats() && search.waiting() > 0);
+        assert!(paths.len() < 250, "{}", paths.len());
+        orders.insert(paths);
+    }
+    assert_eq!(orders.len(), 1, "the same search twice");
+}
+
+/// Ways that the program itself goes are none of a model's repetitions: every one is run.
+#[test]
+fn ways_of_the_program_are_all_gone() {
+    let own = Own::Sites((3..9).collect());
+    let (paths, search) = explore_own(Order::Generational, own, |run| {
+        number(run, 0, 6);
+        for site in 3..9 {
+            let (byte, zero) = (run.byte(40 + site as u32), run.constant(0, 8));
+            run.branch(site, op::EQ, byte, zero);
+        }
+    });
+    let ways: BTreeSet<Vec<bool>> = paths
+        .iter()
+        .map(|p| {
+            p.iter()
+                .filter(|(site, _)| *site >= 3)
+                .map(|(_, taken)| *taken)
+                .collect()
+        })
+        .collect();
+    assert_eq!(ways.len(), 64);
+    assert_eq!(search.open_sides().count(), 0);
+}
+
+/// No square leaves the remainder 3 or 2.
+#[test]
+fn a_side_that_no_input_takes_is_proven_infeasible_on_all_paths() {
+    let side = |taken| Side { site: 4, taken };
+    let program = |skips: bool| {
+        move |run: &mut Run| {
+            let value = number(run, 0, 4);
+            let square = run.calc(op::MUL, value, value);
+            let (sixteen, thirteen) = (run.constant(0x4000_0000, 32), run.constant(0xc000_0000, 32));
+            let scaled = run.calc(op::MUL, square, sixteen);
+            run.branch(4, op::EQ, scaled, thirteen);
+            if skips {
+                let (byte, seven) = (run.byte(0), run.constant(b'7'.into(), 8));
+                run.branch(5, op::EQ, byte, seven);
+            }
+        }
+    };
+    let own = || Own::Sites([4, 5].into_iter().collect());
+    for skips in [false, true] {
+        let (paths, search) = explore_own(Order::Generational, own(), program(skips));
+        assert!(search.is_infeasible(side(true)) && !search.is_infeasible(side(false)));
+        assert!(paths.len() < 300, "{}", paths.len());
+    }
+}
+
+/// The same model reads both numbers, so that its branches come again.
+#[test]
+fn two_numbers_that_one_model_reads_are_found_together() {
+    let first = [0, 20].map(|offset| (Symbol { source: 1, offset }, b'7'));
+    let own = Own::Sites([3, 4].into_iter().collect());
+    let (paths, _) = explore_from(first.into(), Order::Generational, own, |run| {
+        let (a, b) = (number(run, 0, 13), number(run, 20, 13));
+        let (wanted, other) = (run.constant(1234, 32), run.constant(4691, 32));
+        if run.branch(3, op::EQ, a, wanted) {
+            run.branch(4, op::EQ, b, other);
+        }
+    });
+    assert!(paths.iter().any(|p| p.last() == Some(&(4, true))), "{}", paths.len());
 }
