@@ -10,7 +10,7 @@
 //! there is no clock in it.
 
 use crate::bad_end;
-use crate::coverage::Coverage;
+use crate::coverage::{self, Coverage};
 use crate::describe::Names;
 use crate::explored_input::{changed, told};
 use crate::hunt::{Extent, Hunt, HuntError, Options, hunt};
@@ -23,7 +23,7 @@ use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::{Oracle, Outcome, Program, RunError, Stage, StageOptions};
 use deadheat_explore::search::{BARREN, Tally};
 pub use deadheat_explore::{Bounds, Order};
-use deadheat_explore::{Next, Own, Path, Prover, Search, sat_solver::SatSolver};
+use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_model::FindingKind;
 use deadheat_report::finding::{self, Finding, Report, Stats};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
@@ -139,7 +139,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     };
     let symbolic = plain.with(flavour)?;
     let prover = Prover::new(Box::<SatSolver>::default(), how.conflicts);
-    let coverage = Coverage::of(&how.flavour);
+    let coverage = coverage::of(&how.flavour);
     let own = Own::Sites(coverage.branches.iter().map(|b| b.site).collect());
     let mut explorer = Explorer {
         options,
@@ -164,7 +164,15 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     };
     explorer.run(program.clone(), None)?;
     explorer.go();
-    let coverage = explorer.coverage.clone();
+    let mut coverage = explorer.coverage.clone();
+    for branch in &mut coverage.branches {
+        for (side, infeasible) in branch.infeasible.iter_mut().enumerate() {
+            *infeasible = explorer.search.is_infeasible(Side {
+                site: branch.site,
+                taken: side == 1,
+            });
+        }
+    }
     Ok((explorer.report(&program)?, coverage))
 }
 

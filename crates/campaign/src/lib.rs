@@ -27,6 +27,7 @@ pub mod describe;
 pub mod exploration;
 pub mod explore;
 pub mod explored_input;
+pub mod export;
 pub mod guided;
 pub mod hash;
 pub mod hunt;

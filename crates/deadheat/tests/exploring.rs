@@ -56,7 +56,7 @@ fn the_papers_example_has_four_paths() {
 fn an_input_that_crashes_is_a_finding_and_runs_again() {
     let place = Place::new("crash");
     place.build("crash", CRASH);
-    let lcov = place.join("cover.info");
+    let (lcov, inputs) = (place.join("cover.info"), place.join("inputs"));
     let lcov = lcov.to_str().unwrap();
     let (status, told) = place.run(&[
         "explore",
@@ -66,6 +66,9 @@ fn an_input_that_crashes_is_a_finding_and_runs_again() {
         "60",
         "--lcov",
         lcov,
+        "--export",
+        inputs.to_str().unwrap(),
+        "--quiet",
         "--format",
         "json",
         "--",
@@ -89,7 +92,46 @@ fn an_input_that_crashes_is_a_finding_and_runs_again() {
     assert!(told.contains("end badly"), "{told}");
     let (status, told) = place.run(&["detect", "--input", "i00000000", "--", "./crash"]);
     assert!(status == 3 && told.contains("there is no input"), "{told}");
+    // The exported input does it without deadheat, too.
+    let script = inputs.join(input).join("run.sh");
+    let status = std::process::Command::new("sh").arg(script).output().unwrap().status;
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(6),
+        "{status}"
+    );
+    let argv = std::fs::read(inputs.join(input).join("argv")).unwrap();
+    assert_eq!(argv, b"4321\0");
     let cover = std::fs::read_to_string(lcov).unwrap();
     // Both sides of both conditions of line 2.
     assert!(cover.contains("SF:") && cover.contains("BRF:4\nBRH:4"), "{cover}");
+}
+
+/// Nothing is left to find: it ends by itself, and says what the program's branches came to.
+#[test]
+fn an_exploration_ends_when_paths_repeat_and_tells_infeasible_sides() {
+    let place = Place::new("ends");
+    place.build(
+        "ends",
+        "#include <stdlib.h>\nint main(int argc, char **argv) { int n = argc > 1 ? atoi(argv[1]) & 0xff : 0;\n\
+         if (n * n % 4 == 3)\n abort();\n return n == 77; }\n",
+    );
+    let page = place.join("page.html");
+    let (status, told) = place.run(&[
+        "explore",
+        "--budget",
+        "10m",
+        "--format",
+        "html",
+        "-o",
+        page.to_str().unwrap(),
+        "--",
+        "./ends",
+        "1",
+    ]);
+    assert_eq!(status, 0, "{told}");
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("which repeat what is known"), "{page}");
+    let row = page.lines().find(|l| l.starts_with("<tr><td>3:")).expect("line 3");
+    assert!(row.contains("infeasible") && row.contains("covered"), "{row}");
 }

@@ -1,5 +1,6 @@
 //! The formats of a report, by name.
 
+use crate::coverage::Coverage;
 use crate::finding::{Finding, Report};
 use crate::{html, junit, sarif, terminal};
 use std::str::FromStr;
@@ -46,6 +47,8 @@ pub struct Options {
     pub store: String,
     /// Nothing is stored: only tokens can be replayed.
     pub unstored: bool,
+    /// What an exploration covered; for the page.
+    pub coverage: Option<Coverage>,
 }
 
 /// Writes the report in a format. Text has colours as ANSI sequences; strip them where there is no terminal.

@@ -57,6 +57,9 @@ fn write(out: &mut String, report: &Report, options: &Options) -> std::fmt::Resu
     for group in &groups {
         section(out, group, options, &mut sources)?;
     }
+    if let Some(coverage) = &options.coverage {
+        write!(out, "{}", coverage.html())?;
+    }
     writeln!(out, "</body></html>")
 }
 

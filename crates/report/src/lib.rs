@@ -5,12 +5,14 @@
 //! - [`suppression`]: what a user does not want to hear of, in ThreadSanitizer's format;
 //! - [`interval`]: how probable it is that a run shows a finding;
 //! - [`table`]: many programs, a line each;
+//! - [`coverage`]: which ways a program's branches went;
 //! - [`terminal`], [`sarif`], [`junit`], [`html`], [`format`]: the same report for different readers.
 //!
 //! Architecture invariant: only this crate formats; it judges nothing and starts nothing.
 #![forbid(unsafe_code)]
 
 mod cause;
+pub mod coverage;
 pub mod exit;
 pub mod finding;
 pub mod format;

@@ -13,6 +13,7 @@ fn text(format: Format, suspected: bool) -> String {
         suspected,
         store: String::new(),
         unstored: false,
+        coverage: None,
     };
     write(&sample::report(), format, &options)
 }
@@ -128,6 +129,7 @@ fn findings_of_one_cause_are_told_in_full_once() {
         suspected: false,
         store: String::new(),
         unstored: false,
+        coverage: None,
     };
     let plain = strip(&write(&report, Format::Human, &options));
     assert!(
@@ -156,6 +158,7 @@ fn of_very_many_threads_and_locks_some_are_shown_and_the_rest_is_counted() {
         suspected: false,
         store: String::new(),
         unstored: false,
+        coverage: None,
     };
     let plain = strip(&write(&report, Format::Human, &options));
     assert!(plain.lines().count() < 100, "{plain}");

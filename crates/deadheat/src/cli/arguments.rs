@@ -425,6 +425,10 @@ pub struct Searching {
     /// Write branch coverage in lcov's format
     #[arg(long, value_name = "FILE")]
     pub lcov: Option<PathBuf>,
+    /// Write the stored inputs as plain files into this directory, with a shell script each that runs the program with
+    /// it, without deadheat
+    #[arg(long, value_name = "DIR")]
+    pub export: Option<PathBuf>,
     /// Bytes by which an argument, a variable or standard input may grow
     #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(..4096))]
     pub room: u32,

@@ -4,9 +4,12 @@ use super::arguments::{Explore, Output, Runs, Searching};
 use super::hunting::{Refusal, prepare, store_of};
 use super::{failed, misused, output};
 use crate::driver::flavour;
-use deadheat_campaign::Extent;
+use deadheat_campaign::confirm::Program;
 use deadheat_campaign::explore::{Bounds, Exploration, explore as run};
+use deadheat_campaign::input::{Input, hash_file};
+use deadheat_campaign::{Extent, Store};
 use std::ffi::OsString;
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -59,7 +62,7 @@ pub fn go(
         confirm,
         ..Exploration::new(flavour)
     };
-    match run(program, &options, &how) {
+    match run(program.clone(), &options, &how) {
         Ok((hunt, coverage)) => {
             if search.coverage {
                 anstream::eprint!("{}", coverage.table());
@@ -69,14 +72,39 @@ pub fn go(
             {
                 return failed(&format!("{}: {error}", path.display()));
             }
-            output::finish(
+            if let Some(directory) = &search.export
+                && let Err(error) = export(&program, &store, directory, output.quiet)
+            {
+                return failed(&error);
+            }
+            output::finish_covered(
                 &hunt.report,
                 output,
                 hunt.store.as_deref(),
                 hunt.interrupted,
                 hunt.trouble.as_deref(),
+                Some(coverage),
             )
         }
         Err(error) => failed(&error),
     }
+}
+
+/// Writes the inputs of the program that are stored.
+fn export(program: &Program, store: &Path, directory: &Path, quiet: bool) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| error.to_string();
+    let inputs = Store::read(store).and_then(|s| s.inputs()).map_err(|e| told(&e))?;
+    let hash = hash_file(&program.file).map_err(|e| told(&e))?;
+    // The oldest first; the given one was stored last.
+    let own: Vec<Input> = inputs.into_iter().filter(|i| i.program == hash).rev().collect();
+    deadheat_campaign::export::export(&own, program, directory).map_err(|e| told(&e))?;
+    if !quiet {
+        let (count, list) = (own.len(), directory.join("inputs.txt"));
+        anstream::eprintln!(
+            "deadheat: {count} inputs are in {}, listed in {}",
+            directory.display(),
+            list.display()
+        );
+    }
+    Ok(())
 }

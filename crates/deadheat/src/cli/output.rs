@@ -1,6 +1,7 @@
 //! Writes a report where the user wants it.
 
 use super::arguments::Output;
+use deadheat_campaign::report::coverage::Coverage;
 use deadheat_campaign::report::format::{self, Format};
 use deadheat_campaign::report::{Report, exit};
 use std::io::Write;
@@ -15,7 +16,23 @@ pub fn finish(
     interrupted: bool,
     trouble: Option<&str>,
 ) -> ExitCode {
-    let written = deliver(format::write(report, output.format, &options(output, store)), output);
+    finish_covered(report, output, store, interrupted, trouble, None)
+}
+
+/// The same with what an exploration covered.
+pub fn finish_covered(
+    report: &Report,
+    output: &Output,
+    store: Option<&Path>,
+    interrupted: bool,
+    trouble: Option<&str>,
+    coverage: Option<Coverage>,
+) -> ExitCode {
+    let options = format::Options {
+        coverage,
+        ..options(output, store)
+    };
+    let written = deliver(format::write(report, output.format, &options), output);
     if let Some(why) = trouble {
         anstream::eprintln!("deadheat: error: {why}");
     }
@@ -63,6 +80,7 @@ fn options(output: &Output, store: Option<&Path>) -> format::Options {
         suspected: output.suspected,
         store: store.map(hint).unwrap_or_default(),
         unstored: store.is_none(),
+        coverage: None,
     }
 }
 
