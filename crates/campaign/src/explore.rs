@@ -9,28 +9,30 @@
 //! interrupt. With `runs` set
 //! there is no clock in it.
 
-use crate::bad_end;
+mod bad_ends;
+mod kept;
+mod telling;
+
+pub use kept::KeptExploration;
+
 use crate::coverage::{self, Coverage};
-use crate::describe::Names;
 use crate::explored_input::{changed, told};
 use crate::hunt::{Extent, Hunt, HuntError, Options, hunt};
-use crate::input::Input;
 use crate::phase_one::{Ending, PhaseOne};
 use crate::progress::Progress;
-use crate::store::{self, Execution, Store};
-use crate::token::Token;
-use deadheat_confirm::candidate::{BadRun, Rules};
-use deadheat_confirm::{Oracle, Outcome, Program, RunError, Stage, StageOptions};
-use deadheat_explore::search::{BARREN, Tally};
+use crate::store::{self, Store, StoreError};
+use bad_ends::same_place;
+use deadheat_confirm::candidate::Rules;
+use deadheat_confirm::{End, Oracle, Outcome, Program, RunError, Stage, StageOptions};
 pub use deadheat_explore::{Bounds, Order};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
-use deadheat_model::FindingKind;
 use deadheat_report::finding::{self, Finding, Report, Stats};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
 use deadheat_wire::trace::Trace;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
+use telling::ids;
 
 /// What an exploration may do.
 #[derive(Clone, Debug)]
@@ -49,6 +51,8 @@ pub struct Exploration {
     pub room: u32,
     /// Hunt with the inputs that bring something; else only detect.
     pub confirm: bool,
+    /// Do not go on from an earlier exploration.
+    pub anew: bool,
 }
 
 impl Exploration {
@@ -62,6 +66,7 @@ impl Exploration {
             conflicts: 20_000,
             room: 12,
             confirm: false,
+            anew: false,
         }
     }
 }
@@ -70,9 +75,10 @@ impl Exploration {
 const SHARE: u32 = 2;
 /// A run of the flavour may take this long.
 const LIMIT: Duration = Duration::from_secs(10);
-/// The usual bound of a hang is many seconds of looping; so many times less to call it one, and to suspect it.
-const HANG: u64 = 4;
+/// The usual bound of a hang is many seconds of looping; so many times less to suspect one.
 const SUSPECTED_HANG: u64 = 40;
+/// So often the exploration is kept while it goes on.
+const KEPT_EVERY: Duration = Duration::from_secs(20);
 /// Arguments that may be added.
 const MORE_ARGUMENTS: u32 = 4;
 /// Inputs that are hunted with; what is beyond is counted.
@@ -107,6 +113,12 @@ struct Explorer<'a> {
     longest: u32,
     most_arguments: u32,
     failures: u64,
+    /// Inputs of the exploration that this one goes on from.
+    before: u64,
+    /// Inputs whose runs were cut by the end of the exploration.
+    given_up: Vec<Next>,
+    /// Inputs to whose detection it did not come.
+    undetected: Vec<usize>,
     runs: u64,
     progress: Progress,
     notices: Vec<String>,
@@ -159,11 +171,25 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         longest: (program.stdin.len() as u32).saturating_add(how.room),
         most_arguments: program.args.len() as u32 + 1 + MORE_ARGUMENTS,
         failures: 0,
+        before: 0,
+        given_up: Vec::new(),
+        undetected: Vec::new(),
         runs: 0,
         progress: Progress::new(options.quiet),
     };
-    explorer.run(program.clone(), None)?;
-    explorer.go();
+    let kept = explorer.at_store(&program, |explorer, store| {
+        explorer.notices.extend(store.warnings.iter().cloned());
+        if how.anew {
+            Ok(None)
+        } else {
+            explorer.kept(store, &program)
+        }
+    })?;
+    match kept {
+        Some(kept) => explorer.resume(kept, &program)?,
+        None => explorer.run(program.clone(), None)?,
+    }
+    explorer.go(&program);
     let mut coverage = explorer.coverage.clone();
     for branch in &mut coverage.branches {
         for (side, infeasible) in branch.infeasible.iter_mut().enumerate() {
@@ -179,11 +205,28 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
 impl Explorer<'_> {
     fn stop(&self) -> bool {
         let late = self.deadline.is_some_and(|d| Instant::now() >= d);
-        let enough = self.how.inputs.is_some_and(|most| self.search.tally.runs >= most);
+        let made = self.search.tally.runs - self.before;
+        let enough = self.how.inputs.is_some_and(|most| made >= most);
         late || enough || self.plain.interrupted()
     }
 
-    fn go(&mut self) {
+    fn directory(&self, given: &Program) -> PathBuf {
+        let beside = || given.file.parent().unwrap_or(&given.directory).join(store::DIRECTORY);
+        self.options.store.clone().unwrap_or_else(beside)
+    }
+
+    /// Does something with the store, which is open that long only: hunts open it themselves.
+    fn at_store<T>(
+        &mut self,
+        given: &Program,
+        work: impl FnOnce(&mut Self, &Store) -> Result<T, StoreError>,
+    ) -> Result<T, HuntError> {
+        let store = Store::open(&self.directory(given))?;
+        Ok(work(self, &store)?)
+    }
+
+    fn go(&mut self, given: &Program) {
+        let mut saved = Instant::now();
         while !self.stop() {
             let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
             let stop = || {
@@ -204,11 +247,24 @@ impl Explorer<'_> {
                 self.suspected.len(),
             );
             self.progress.phase(&text, self.runs);
+            if saved.elapsed() > KEPT_EVERY {
+                // Somebody else may be at work in the store: then a later time.
+                let _ = self.at_store(given, |explorer, store| explorer.keep_exploration(store, given));
+                saved = Instant::now();
+            }
+        }
+        match self.at_store(given, |explorer, store| explorer.keep_exploration(store, given)) {
+            Ok(true) => {}
+            Ok(false) => {
+                let told = "the exploration is too large to be kept: the next one begins anew";
+                self.notices.push(told.into());
+            }
+            Err(error) => self.notices.push(format!("the exploration could not be kept: {error}")),
         }
     }
 
-    /// Runs one input: its path, then detection if the path is new.
-    fn run(&mut self, program: Program, made_for: Option<Next>) -> Result<(), RunError> {
+    /// Runs the symbolic flavour; its trace, or none if the run was cut since no further one is wanted.
+    fn trace(&mut self, program: &Program) -> Result<Option<Vec<u8>>, RunError> {
         let plan = Plan {
             symbolic: Some(Symbolic {
                 trace: String::new(),
@@ -223,37 +279,70 @@ impl Explorer<'_> {
             file: self.how.flavour.clone(),
             ..program.clone()
         };
-        let stage = self
-            .symbolic
-            .with(flavour)
-            .map_err(|e| RunError::Refused(e.to_string()))?;
+        let refused = |e: &dyn std::fmt::Display| RunError::Refused(e.to_string());
+        let stage = self.symbolic.with(flavour).map_err(|e| refused(&e))?;
         let run = stage.run(&plan)?;
         self.runs += 1;
-        let bytes = run.trace.unwrap_or_default();
-        let path = Path::import(&mut self.search.store, &bytes).map_err(|e| RunError::Refused(e.to_string()))?;
-        let covers = Trace::new(&bytes).is_some_and(|trace| self.coverage.see(trace.hits()));
-        let number = self.inputs.len();
-        let kept = Path {
+        if matches!(run.end, End::Stopped(_)) && self.plain.stopped() {
+            return Ok(None);
+        }
+        Ok(Some(run.trace.unwrap_or_default()))
+    }
+
+    /// What further inputs need of a path.
+    fn take(&mut self, program: Program, path: &Path) {
+        let path = Path {
             values: path.values.clone(),
             names: path.names.clone(),
             ..Path::default()
         };
+        self.inputs.push(Explored { program, path });
+    }
+
+    /// Runs one input: its path, then detection if the path is new.
+    fn run(&mut self, program: Program, made_for: Option<Next>) -> Result<(), RunError> {
+        let Some(bytes) = self.trace(&program)? else {
+            self.given_up.extend(made_for);
+            return Ok(());
+        };
+        let path = self.import(&bytes)?;
+        let covers = Trace::new(&bytes).is_some_and(|trace| self.coverage.see(trace.hits()));
+        let number = self.inputs.len();
+        self.take(program, &path);
         let new = self.search.add(number as u32, path, made_for.as_ref());
-        if covers {
-            self.search.discovered();
-            if number > 0 {
-                self.kept.push(number);
-            }
+        if covers && number > 0 {
+            self.kept.push(number);
         }
-        self.inputs.push(Explored { program, path: kept });
-        if new || covers {
-            self.detect(number)?;
+        let shows = (new || covers) && self.detect(number)?;
+        if covers || shows {
+            self.search.discovered();
         }
         Ok(())
     }
 
-    /// Phase 1 under `fifo` on the program itself.
-    fn detect(&mut self, number: usize) -> Result<(), RunError> {
+    /// An input of the exploration that this one goes on from; `open`: not all its branches were turned.
+    fn again(&mut self, program: Program, open: bool) -> Result<(), RunError> {
+        let number = self.inputs.len() as u32;
+        if !open {
+            self.take(program, &Path::default());
+            return Ok(());
+        }
+        let bytes = self.trace(&program)?.ok_or_else(|| {
+            let told = "it was stopped before all earlier inputs were traced again; what is stored is as it was";
+            RunError::Refused(told.into())
+        })?;
+        let path = self.import(&bytes)?;
+        self.take(program, &path);
+        self.search.again(number, path);
+        Ok(())
+    }
+
+    fn import(&mut self, bytes: &[u8]) -> Result<Path, RunError> {
+        Path::import(&mut self.search.store, bytes).map_err(|e| RunError::Refused(e.to_string()))
+    }
+
+    /// Phase 1 under `fifo` on the program itself; whether it showed something new.
+    fn detect(&mut self, number: usize) -> Result<bool, RunError> {
         let program = self.inputs[number].program.clone();
         let stage = self.plain.with(program).map_err(|e| RunError::Refused(e.to_string()))?;
         let mut phase = PhaseOne::default();
@@ -261,13 +350,15 @@ impl Explorer<'_> {
         let yields = rules.plan.hang_yields / SUSPECTED_HANG;
         let looked = phase.look(&stage, self.options.seed, self.options.switch, yields);
         self.runs += stage.runs();
+        if self.plain.stopped() {
+            self.undetected.push(number);
+        }
         looked?;
         let mut new = false;
         for candidate in std::mem::take(&mut phase.candidates).in_order() {
             new |= self.suspected.insert(candidate.fingerprint());
         }
         if new {
-            self.search.discovered();
             self.hunted.push(number);
         }
         if let Some(ending) = phase.ordinary.take()
@@ -278,87 +369,10 @@ impl Explorer<'_> {
                 .iter()
                 .any(|(_, known, _)| known.outcome.alike(&ending.outcome) && same_place(known, &ending))
         {
-            self.search.discovered();
+            new = true;
             self.bad.push((number, ending, phase));
         }
-        Ok(())
-    }
-
-    /// The findings of bad ends that repeat.
-    fn bad_findings(&mut self, store: &Store, given: &Program) -> Vec<Finding> {
-        let mut found = Vec::new();
-        for (number, ending, phase) in std::mem::take(&mut self.bad) {
-            let program = &self.inputs[number].program.clone();
-            let (Ok(stage), Ok(input)) = (self.plain.with(program.clone()), self.options.input(program)) else {
-                continue;
-            };
-            let Some(ending) = self.patient(&stage, ending) else {
-                continue;
-            };
-            let Ok(again) = stage.run(&ending.plan) else { continue };
-            self.runs += 1;
-            let (Some(hash), Some(harm)) = (ending.run.records.schedule_hash(), ending.outcome.as_harm()) else {
-                continue;
-            };
-            if again.records.schedule_hash() != Some(hash) || !Outcome::of(&again).alike(&ending.outcome) {
-                continue;
-            }
-            let shown = deadheat_confirm::candidate::Shown {
-                evidence: deadheat_model::Evidence::Happened,
-                plan: ending.plan.clone(),
-                run: ending.run.clone(),
-                hash,
-                meeting: None,
-                other: None,
-                story: None,
-            };
-            let bad = BadRun {
-                outcome: ending.outcome.clone(),
-                harm,
-                shown,
-                met: false,
-            };
-            let mut finding = bad_end::finding(&mut Names::new(&phase.sites), &bad);
-            // Whatever the order of threads: the input does it.
-            if finding.kind == FindingKind::OrderViolation {
-                finding.kind = FindingKind::Crash;
-            }
-            finding.input = (number > 0).then(|| told(input.id(), given, program));
-            let execution = Execution {
-                program: input.program,
-                input: input.hash(),
-                plan: ending.plan.clone(),
-                switches: ending.run.records.switches.clone(),
-                schedule_hash: hash,
-                meeting: None,
-            };
-            finding.replay = Some(Token::new(input.program, input.hash(), &ending.plan, hash).encode());
-            let kept = store.together(|| {
-                store.save_input(&input)?;
-                finding.id = store.label(&finding.fingerprint)?;
-                store.save(&finding, input.program, input.hash(), Some(&execution))
-            });
-            if let Err(error) = kept {
-                self.notices.push(format!("a finding could not be stored: {error}"));
-            }
-            found.push(finding);
-        }
-        found
-    }
-
-    /// A hang once more, with a bound that a long computation does not reach; other ends as they are.
-    fn patient(&mut self, stage: &Stage, ending: Ending) -> Option<Ending> {
-        if ending.outcome != Outcome::Hang {
-            return Some(ending);
-        }
-        let plan = Plan {
-            hang_yields: Rules::new(self.options.seed).plan.hang_yields / HANG,
-            ..ending.plan
-        };
-        let run = stage.run(&plan).ok()?;
-        self.runs += 1;
-        let outcome = Outcome::of(&run);
-        (outcome == Outcome::Hang).then_some(Ending { plan, run, outcome })
+        Ok(new)
     }
 
     /// Stores the inputs that cover something; the given one last, since the latest is what `report` is about.
@@ -381,8 +395,7 @@ impl Explorer<'_> {
     }
 
     fn report(mut self, given: &Program) -> Result<Hunt, HuntError> {
-        let beside = || given.file.parent().unwrap_or(&given.directory).join(store::DIRECTORY);
-        let directory = self.options.store.clone().unwrap_or_else(beside);
+        let directory = self.directory(given);
         let store = Store::open(&directory)?;
         let mut findings = self.bad_findings(&store, given);
         self.keep(&store, given)?;
@@ -464,77 +477,6 @@ impl Explorer<'_> {
             reached: Vec::new(),
         })
     }
-
-    /// What the exploration came to, in words.
-    fn told(&self) -> Vec<String> {
-        let Tally {
-            runs,
-            paths,
-            diverged,
-            cut,
-            infeasible,
-            losses,
-            ..
-        } = self.search.tally;
-        let asked = self.search.prover.asked;
-        let (covered, sides) = self.coverage.sides();
-        let waiting = match (self.search.waiting(), self.search.only_repeats()) {
-            (0, _) => "nothing waits".into(),
-            (n, true) => {
-                format!("{n} wait, which repeat what is known: the last {BARREN} of their kind brought nothing")
-            }
-            (n, false) => format!("{n} waiting"),
-        };
-        let mut told = vec![format!(
-            "explored {runs} inputs on {paths} paths: {covered} of {} branch sides taken, {} of them decided by input; {infeasible} turns infeasible, {} undecided, {waiting}",
-            sides,
-            self.search.sides(),
-            asked.unknown,
-        )];
-        let mut count = |n: u64, what: &str| {
-            if n > 0 {
-                told.push(format!("{n} {what}"));
-            }
-        };
-        count(diverged, "runs left the path that they were made for");
-        count(cut, "turns left out: their branch side or path had its share");
-        count(losses.pinned, "symbolic addresses or lengths were fixed to their value");
-        count(
-            losses.concretised,
-            "values became concrete in operations that are not modelled",
-        );
-        count(
-            losses.stale,
-            "expressions were dropped: code without instrumentation had changed the value",
-        );
-        count(
-            losses.cut_nodes + losses.cut_constraints,
-            "expressions and constraints did not fit the trace",
-        );
-        count(losses.wrong, "expressions did not have the value that they claimed");
-        count(asked.wrong_models, "models of the solver did not hold");
-        count(self.failures, "inputs could not be run");
-        told
-    }
-}
-
-/// Names of inputs, cut.
-fn ids(inputs: &[Input]) -> String {
-    const MOST: usize = 12;
-    let mut names: Vec<String> = inputs.iter().take(MOST).map(Input::id).collect();
-    if inputs.len() > MOST {
-        names.push("…".into());
-    }
-    names.join(" ")
-}
-
-/// Whether two bad runs ended at the same place.
-fn same_place(a: &Ending, b: &Ending) -> bool {
-    let place = |e: &Ending| {
-        let at = e.run.records.ended.as_ref().and_then(|r| r.at.as_ref());
-        at.map(|at| format!("{at:?}"))
-    };
-    place(a) == place(b)
 }
 
 fn add(total: &mut Stats, one: &Stats) {

@@ -110,6 +110,15 @@ fn text(before: &[u8], changes: &[(usize, u8)]) -> Vec<u8> {
     bytes
 }
 
+/// The program with what was chosen, whose variables its environment gets.
+pub fn with_variables(mut program: Program, chosen: Chosen) -> Program {
+    for (name, value) in &chosen.variables {
+        set(&mut program, name, value.clone());
+    }
+    program.chosen = chosen;
+    program
+}
+
 fn variable(program: &Program, name: &[u8]) -> Option<Vec<u8>> {
     let found = program.environment.iter().find(|(key, _)| key.as_bytes() == name);
     found.map(|(_, value)| value.as_bytes().to_vec())

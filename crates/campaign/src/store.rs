@@ -4,6 +4,7 @@
 //! message; one of a later version is left alone, and the user told. Where nothing can be written the store lives in
 //! memory, with a warning. Labels (`F3`) are given once per fingerprint and never again.
 
+mod explorations;
 mod measurements;
 mod tables;
 
@@ -76,6 +77,9 @@ pub enum StoreError {
         own = tables::VERSION
     )]
     Older(PathBuf, i64),
+    /// A kept exploration is damaged, or an earlier deadheat kept it.
+    #[error("the exploration that the store holds cannot be read ({0}); --anew begins a new one in its place")]
+    Exploration(String),
     /// It cannot be written.
     #[error("results could not be stored: {0}{hint}", hint = if full(.0) { " (the disk is full)" } else { "" })]
     Write(#[from] rusqlite::Error),

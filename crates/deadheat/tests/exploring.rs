@@ -135,3 +135,42 @@ fn an_exploration_ends_when_paths_repeat_and_tells_infeasible_sides() {
     let row = page.lines().find(|l| l.starts_with("<tr><td>3:")).expect("line 3");
     assert!(row.contains("infeasible") && row.contains("covered"), "{row}");
 }
+
+/// A second exploration goes on where the first stopped; what the first found is told again.
+#[test]
+fn an_exploration_goes_on() {
+    let place = Place::new("goes-on");
+    place.build("crash", CRASH);
+    let explore = |more: &[&str]| {
+        let fixed = ["explore", "--runs", "1", "--format", "json", "--quiet"];
+        let (status, told) = place.run(&[&fixed, more, &["--", "./crash", "5"]].concat());
+        (status, json(&told))
+    };
+    let explored = |report: &serde_json::Value| -> u64 {
+        let notices = report["notices"].to_string();
+        let count = notices
+            .split("explored ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next());
+        count.expect("how many").parse().expect("a number")
+    };
+    let (status, first) = explore(&["--most-inputs", "3"]);
+    assert_eq!((status, explored(&first)), (0, 3), "{first}");
+    let (status, second) = explore(&["--most-inputs", "60"]);
+    assert_eq!((status, explored(&second)), (1, 63), "{second}");
+    assert!(
+        second["notices"]
+            .to_string()
+            .contains("went on from an earlier exploration of 3 inputs")
+    );
+    let (_, ended) = explore(&[]);
+    let (status, again) = explore(&[]);
+    assert_eq!(explored(&ended), explored(&again));
+    assert_eq!(status, 1, "{again}");
+    assert_eq!(
+        again["findings"][0]["input"]["differences"][0], "arguments \"4321\"",
+        "{again}"
+    );
+    let (_, anew) = explore(&["--anew", "--most-inputs", "3"]);
+    assert_eq!(explored(&anew), 3);
+}

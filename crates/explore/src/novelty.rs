@@ -13,10 +13,11 @@
 use crate::expression::mixed;
 use crate::path::{Constraint, Kind};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use serde::{Deserialize, Serialize};
 use std::hash::{Hash, Hasher};
 
 /// One way out of a branch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Side {
     /// The branch.
     pub site: u64,

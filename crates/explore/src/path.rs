@@ -8,6 +8,7 @@ use crate::evaluate::{Assignment, binary, compare};
 use crate::expression::{Expr, Op, Store, Symbol, Test, mask, signed};
 use deadheat_wire::trace::{self, Node, Trace, constraint, op};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What a constraint is.
@@ -52,7 +53,7 @@ pub struct Constraint {
 }
 
 /// What was left out of a path, in counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Losses {
     /// Expressions dropped because memory held another value.
     pub stale: u64,

@@ -15,6 +15,9 @@
 //! each run against the prefix that it was made for: one that leaves it earlier *diverged* and is counted.
 
 mod open_sides;
+mod state;
+
+pub use state::State;
 
 use self::open_sides::Refuted;
 use crate::evaluate::Assignment;
@@ -24,6 +27,7 @@ use crate::novelty::{Times, Way};
 use crate::path::{Constraint, Kind, Losses, Path};
 use crate::query::{LONGEST, Prefix, Prover, Turned};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
+use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
@@ -81,6 +85,8 @@ struct Wish {
     comes_by: u64,
     /// The way with this turn, if that is in the program's own code.
     way: Option<u64>,
+    /// Whether it was a repetition when it was made.
+    is_repetition: bool,
 }
 
 impl Wish {
@@ -104,7 +110,7 @@ mod rank {
 }
 
 /// What a search came to so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tally {
     /// Runs.
     pub runs: u64,
@@ -284,7 +290,9 @@ impl Search {
         let new = self.paths.insert(hash);
         self.tally.paths += u64::from(new);
         if new {
-            self.wish(run, &path, &prefixes, from);
+            for (position, side, way) in self.wish(run, &path, &prefixes, from) {
+                self.refute(&path, position, side, way, &[]);
+            }
         }
         // Every prefix of it was run, those too that others were to lead to.
         for prefix in &prefixes {
@@ -294,8 +302,9 @@ impl Search {
         new
     }
 
-    /// Wishes for the other sides of a path's branches from a position on.
-    fn wish(&mut self, run: u32, path: &Rc<Path>, prefixes: &[u64], from: usize) {
+    /// Wishes for the other sides of a path's branches from a position on. Gives the sides of the program that no run
+    /// has taken and that the path excludes by itself, with their positions and the ways there.
+    fn wish(&mut self, run: u32, path: &Rc<Path>, prefixes: &[u64], from: usize) -> Vec<(u32, Side, u64)> {
         let mut prefix = Prefix::default();
         let mut before = 0;
         let mut made = 0;
@@ -313,7 +322,7 @@ impl Search {
             let other = longer(&self.store, before, c.condition, !c.taken);
             before = prefixes[n];
             if n >= from && c.kind.has_other_side() && self.known.insert(other) {
-                let wish = Wish {
+                let mut wish = Wish {
                     parent: run,
                     path: path.clone(),
                     slice: prefix.slice(&self.store, c),
@@ -322,9 +331,11 @@ impl Search {
                     turn,
                     comes_by,
                     way: leads,
+                    is_repetition: false,
                 };
                 let class = self.class(&wish);
-                let asked = self.asked.entry((turn, class == rank::REPETITION)).or_default();
+                wish.is_repetition = class == rank::REPETITION;
+                let asked = self.asked.entry((turn, wish.is_repetition)).or_default();
                 if self.order == Order::Generational && (made >= self.bounds.per_path || *asked >= self.bounds.per_side)
                     || wish.slice.len() > LONGEST
                 {
@@ -353,14 +364,12 @@ impl Search {
                     });
                 }
             }
-            if own && c.kind == Kind::Decided && !self.sides.contains(&turn.0) {
+            if n >= from && own && c.kind == Kind::Decided && !self.sides.contains(&turn.0) {
                 excluded.push((position, turn.0, comes_by));
             }
             prefix.push(&self.store, c, position);
         }
-        for (position, side, way) in excluded {
-            self.refute(path, position, side, way, &[]);
-        }
+        excluded
     }
 
     /// What a wish promises by what is known now. It promises more later only where its way becomes a lead.
@@ -410,7 +419,7 @@ impl Search {
                 Turned::Infeasible(core) => {
                     self.tally.infeasible += 1;
                     // Such answers do not count against the bound of wishes for a side that no run has taken.
-                    if let Some(asked) = self.asked.get_mut(&(wish.turn, false))
+                    if let Some(asked) = self.asked.get_mut(&(wish.turn, wish.is_repetition))
                         && !self.sides.contains(&wish.turn.0)
                     {
                         *asked = asked.saturating_sub(1);

@@ -411,3 +411,63 @@ fn two_numbers_that_one_model_reads_are_found_together() {
     });
     assert!(paths.iter().any(|p| p.last() == Some(&(4, true))), "{}", paths.len());
 }
+
+/// Stopped after any number of runs and gone on from what was kept, in a store with other numbers: the same paths.
+#[test]
+fn a_search_goes_on_where_it_was_stopped() {
+    let program = |run: &mut Run| {
+        let mut sum = run.constant(0, 8);
+        for offset in 0..5 {
+            let (byte, two) = (run.byte(offset), run.constant(2, 8));
+            run.branch(10 + u64::from(offset), op::ULT, byte, two);
+            sum = run.calc(op::ADD, byte, sum);
+        }
+        let nine = run.constant(9, 8);
+        run.branch(20, op::EQ, sum, nine);
+    };
+    let fresh = |order| {
+        let prover = Prover::new(Box::<SatSolver>::default(), 10_000);
+        Search::new(prover, order, Bounds::default(), Own::All)
+    };
+    for order in [Order::Generational, Order::DepthFirst] {
+        let (whole, _) = explore(order, program);
+        for stop in [1, 2, 7, 30] {
+            let mut paths = BTreeSet::new();
+            let mut inputs = vec![Assignment::new()];
+            let mut search = fresh(order);
+            let go = |search: &mut Search, inputs: &mut Vec<Assignment>, paths: &mut BTreeSet<_>, most: usize| {
+                for _ in 0..most {
+                    let Some(next) = search.next(|| false) else { break };
+                    let mut input: Assignment = inputs[next.parent as usize].clone();
+                    input.extend(next.changes.clone());
+                    let (bytes, log) = run(program, &input);
+                    assert!(paths.insert(log), "a path was run twice");
+                    let path = Path::import(&mut search.store, &bytes).unwrap();
+                    search.add(inputs.len() as u32, path, Some(&next));
+                    inputs.push(input);
+                }
+            };
+            let (bytes, log) = run(program, &inputs[0]);
+            paths.insert(log);
+            let path = Path::import(&mut search.store, &bytes).unwrap();
+            search.add(0, path, None);
+            go(&mut search, &mut inputs, &mut paths, stop);
+            // One that was asked for and did not run.
+            let given_up: Vec<_> = search.next(|| false).into_iter().collect();
+            let state = search.state(&given_up).expect("there is little");
+            let open = search.parents(&given_up);
+            assert_eq!(state.runs(), inputs.len() as u64);
+            let mut search = fresh(order);
+            search.resume(state);
+            // Numbers of expressions differ in the new store.
+            let _ = search.store.symbol(Symbol { source: 9, offset: 9 });
+            let mut inputs: Vec<Assignment> = open.iter().map(|n| inputs[*n as usize].clone()).collect();
+            for (n, input) in inputs.iter().enumerate().rev() {
+                let path = Path::import(&mut search.store, &run(program, input).0).unwrap();
+                search.again(n as u32, path);
+            }
+            go(&mut search, &mut inputs, &mut paths, 2000);
+            assert_eq!(paths, whole, "{order:?} stopped after {stop}");
+        }
+    }
+}

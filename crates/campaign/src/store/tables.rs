@@ -25,8 +25,10 @@ CREATE TABLE IF NOT EXISTS hunts (
     ended INTEGER NOT NULL);
 ";
 
-/// Came later; a store without it has measured nothing.
-const MEASUREMENTS: &str = "
+/// Came later; a store without them has measured and explored nothing.
+const LATER: &str = "
+CREATE TABLE IF NOT EXISTS explorations (
+    program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (program, input));
 CREATE TABLE IF NOT EXISTS measurements (
     program INTEGER NOT NULL, input INTEGER NOT NULL, body BLOB NOT NULL, PRIMARY KEY (program, input));
 ";
@@ -39,7 +41,7 @@ pub(super) fn create(connection: &Connection) -> Result<()> {
         connection.pragma_update(None, "user_version", VERSION)?;
     }
     if found == 0 || found == VERSION {
-        connection.execute_batch(MEASUREMENTS)?;
+        connection.execute_batch(LATER)?;
     }
     Ok(())
 }

@@ -179,3 +179,14 @@ fn what_a_stopped_hunt_tried_often_enough_is_done() {
     assert!(tried(30, false, 1000).is_done(20) && !tried(30, false, 1000).is_done(40));
     assert!(tried(5, true, 20).is_done(20) && !tried(5, true, 20).is_done(30));
 }
+
+#[test]
+fn a_damaged_exploration_is_told_with_what_to_do() {
+    let place = Place::new("exploration");
+    let store = Store::open(&place.0).unwrap();
+    assert!(store.exploration(1, 2).unwrap().is_none());
+    let sql = "INSERT INTO explorations (program, input, body) VALUES (1, 2, x'ff00ff')";
+    store.connection.execute(sql, []).unwrap();
+    let error = store.exploration(1, 2).unwrap_err().to_string();
+    assert!(error.contains("cannot be read") && error.contains("--anew"), "{error}");
+}

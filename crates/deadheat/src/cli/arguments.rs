@@ -419,6 +419,9 @@ pub struct Searching {
     /// Turns towards one side of one branch, at most
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     pub per_side: u32,
+    /// Begin anew where the store holds an exploration of the program and input that could go on
+    #[arg(long)]
+    pub anew: bool,
     /// Print which branches of each source file went which way
     #[arg(long)]
     pub coverage: bool,

@@ -60,6 +60,7 @@ pub fn go(
         inputs: search.most_inputs,
         room: search.room,
         confirm,
+        anew: search.anew,
         ..Exploration::new(flavour)
     };
     match run(program.clone(), &options, &how) {

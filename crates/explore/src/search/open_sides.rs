@@ -4,11 +4,12 @@ use super::{Order, Queued, Search, Wish, longer, rank};
 use crate::novelty::Side;
 use crate::path::{Kind, Path};
 use rustc_hash::FxHashSet;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// What was answered when a side was asked for that no run has taken.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(super) struct Refuted {
     /// Paths on which it is infeasible.
     pub proofs: u32,

@@ -1,0 +1,105 @@
+//! Bad ends of explored inputs: crashes, failed assertions, hangs, each repeated and made a finding of its own.
+
+use super::Explorer;
+use crate::bad_end;
+use crate::describe::Names;
+use crate::explored_input::told;
+use crate::phase_one::Ending;
+use crate::store::{Execution, Store};
+use crate::token::Token;
+use deadheat_confirm::candidate::{BadRun, Rules};
+use deadheat_confirm::{Outcome, Program, Stage};
+use deadheat_model::FindingKind;
+use deadheat_report::Finding;
+use deadheat_wire::plan::Plan;
+
+/// The usual bound of a hang is many seconds of looping; so many times less to call it one.
+const HANG: u64 = 4;
+
+impl Explorer<'_> {
+    /// The findings of bad ends that repeat.
+    pub(super) fn bad_findings(&mut self, store: &Store, given: &Program) -> Vec<Finding> {
+        let mut found = Vec::new();
+        for (number, ending, phase) in std::mem::take(&mut self.bad) {
+            let program = &self.inputs[number].program.clone();
+            let (Ok(stage), Ok(input)) = (self.plain.with(program.clone()), self.options.input(program)) else {
+                continue;
+            };
+            let Some(ending) = self.patient(&stage, ending) else {
+                continue;
+            };
+            let Ok(again) = stage.run(&ending.plan) else { continue };
+            self.runs += 1;
+            let (Some(hash), Some(harm)) = (ending.run.records.schedule_hash(), ending.outcome.as_harm()) else {
+                continue;
+            };
+            if again.records.schedule_hash() != Some(hash) || !Outcome::of(&again).alike(&ending.outcome) {
+                continue;
+            }
+            let shown = deadheat_confirm::candidate::Shown {
+                evidence: deadheat_model::Evidence::Happened,
+                plan: ending.plan.clone(),
+                run: ending.run.clone(),
+                hash,
+                meeting: None,
+                other: None,
+                story: None,
+            };
+            let bad = BadRun {
+                outcome: ending.outcome.clone(),
+                harm,
+                shown,
+                met: false,
+            };
+            let mut finding = bad_end::finding(&mut Names::new(&phase.sites), &bad);
+            // Whatever the order of threads: the input does it.
+            if finding.kind == FindingKind::OrderViolation {
+                finding.kind = FindingKind::Crash;
+            }
+            finding.input = (number > 0).then(|| told(input.id(), given, program));
+            let execution = Execution {
+                program: input.program,
+                input: input.hash(),
+                plan: ending.plan.clone(),
+                switches: ending.run.records.switches.clone(),
+                schedule_hash: hash,
+                meeting: None,
+            };
+            finding.replay = Some(Token::new(input.program, input.hash(), &ending.plan, hash).encode());
+            let kept = store.together(|| {
+                store.save_input(&input)?;
+                finding.id = store.label(&finding.fingerprint)?;
+                store.save(&finding, input.program, input.hash(), Some(&execution))
+            });
+            if let Err(error) = kept {
+                self.notices.push(format!("a finding could not be stored: {error}"));
+            }
+            found.push(finding);
+        }
+        found
+    }
+
+    /// A hang once more, with a bound that a long computation does not reach; other ends as they are.
+    fn patient(&mut self, stage: &Stage, ending: Ending) -> Option<Ending> {
+        if ending.outcome != Outcome::Hang {
+            return Some(ending);
+        }
+        let plan = Plan {
+            hang_yields: Rules::new(self.options.seed).plan.hang_yields / HANG,
+            ..ending.plan
+        };
+        let run = stage.run(&plan).ok()?;
+        self.runs += 1;
+        let outcome = Outcome::of(&run);
+        (outcome == Outcome::Hang).then_some(Ending { plan, run, outcome })
+    }
+}
+
+/// Whether two bad runs ended at the same place.
+pub(super) fn same_place(a: &Ending, b: &Ending) -> bool {
+    let place = |e: &Ending| {
+        let at = e.run.records.ended.as_ref().and_then(|r| r.at.as_ref());
+        at.map(|at| format!("{at:?}"))
+    };
+    place(a) == place(b)
+}

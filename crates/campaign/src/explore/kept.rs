@@ -1,0 +1,171 @@
+//! An exploration as it is kept, so that the next one goes on where it stopped: what the search knows, and the inputs
+//! whose branches were not all turned. Their paths are traced again; nothing else is run twice.
+
+use super::{Exploration, Explorer, Order};
+use crate::explored_input::with_variables;
+use crate::store::{Store, StoreError};
+use deadheat_confirm::{Chosen, Program, RunError};
+use deadheat_explore::search::State;
+use serde::{Deserialize, Serialize};
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+/// Inputs that are traced again; what those beyond had left is not asked for.
+const MOST: usize = 4_000;
+
+/// What is kept.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KeptExploration {
+    terms: Terms,
+    search: State,
+    /// The given one first.
+    inputs: Vec<Recipe>,
+    /// Of these, by place: those whose branches were not all turned, ascending.
+    open: Vec<u32>,
+    /// Those that brought suspicions.
+    hunted: Vec<u32>,
+    /// Those that are to be looked at again: for their bad ends, or since detection did not come to them.
+    looked_at: Vec<u32>,
+    suspected: Vec<String>,
+    /// Branch sides, in the order of the flavour's rows.
+    seen: Vec<[bool; 2]>,
+}
+
+/// What must be the same for an exploration to go on.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Terms {
+    /// Path of the flavour, which holds the hashes of the program and of what instrumented it.
+    flavour: Vec<u8>,
+    depth_first: bool,
+    per_side: u32,
+    per_path: u32,
+    room: u32,
+    conflicts: u64,
+    /// Whether the given input is as it was.
+    given: Recipe,
+}
+
+/// What is different about an input of one program in one environment.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Recipe {
+    args: Vec<Vec<u8>>,
+    stdin: Vec<u8>,
+    chosen: Chosen,
+}
+
+impl Recipe {
+    fn of(program: &Program) -> Recipe {
+        Recipe {
+            args: program.args.iter().map(|a| a.as_bytes().to_vec()).collect(),
+            stdin: program.stdin.clone(),
+            chosen: program.chosen.clone(),
+        }
+    }
+
+    fn program(&self, given: &Program) -> Program {
+        let program = Program {
+            args: self.args.iter().map(|a| OsString::from_vec(a.clone())).collect(),
+            stdin: self.stdin.clone(),
+            ..given.clone()
+        };
+        with_variables(program, self.chosen.clone())
+    }
+}
+
+impl Terms {
+    fn of(how: &Exploration, given: &Program) -> Terms {
+        Terms {
+            flavour: how
+                .flavour
+                .parent()
+                .and_then(|d| d.file_name())
+                .map_or(Vec::new(), |n: &OsStr| n.as_bytes().to_vec()),
+            depth_first: how.order == Order::DepthFirst,
+            per_side: how.bounds.per_side,
+            per_path: how.bounds.per_path,
+            room: how.room,
+            conflicts: how.conflicts,
+            given: Recipe::of(given),
+        }
+    }
+}
+
+impl Explorer<'_> {
+    /// The exploration of this program and input that the store has, if it went by the same terms.
+    pub(super) fn kept(&self, store: &Store, given: &Program) -> Result<Option<KeptExploration>, StoreError> {
+        let Ok(input) = self.options.input(given) else {
+            return Ok(None);
+        };
+        let kept = store.exploration(input.program, input.hash())?;
+        Ok(kept.filter(|kept| kept.terms == Terms::of(self.how, given)))
+    }
+
+    /// Takes over what an earlier exploration came to.
+    pub(super) fn resume(&mut self, kept: KeptExploration, given: &Program) -> Result<(), RunError> {
+        self.before = kept.search.runs();
+        self.search.resume(kept.search);
+        self.suspected.extend(kept.suspected);
+        for (branch, seen) in self.coverage.branches.iter_mut().zip(&kept.seen) {
+            branch.seen = *seen;
+        }
+        let mut left_out = 0;
+        for (n, recipe) in kept.inputs.iter().enumerate() {
+            let number = self.inputs.len();
+            self.progress.phase("going on: tracing earlier inputs", self.runs);
+            let open = n == 0 || kept.open.binary_search(&(n as u32)).is_ok();
+            left_out += usize::from(open && n > MOST);
+            self.again(recipe.program(given), open && n <= MOST)?;
+            if kept.hunted.contains(&(n as u32)) {
+                self.hunted.push(number);
+            }
+            if kept.looked_at.contains(&(n as u32)) {
+                self.detect(number)?;
+            }
+        }
+        self.notices.push(format!(
+            "went on from an earlier exploration of {} inputs (--anew begins anew)",
+            self.before
+        ));
+        if left_out > 0 {
+            self.notices.push(format!(
+                "what {left_out} earlier inputs had left to turn was not taken over"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Keeps the exploration, unless there is too much of it.
+    pub(super) fn keep_exploration(&self, store: &Store, given: &Program) -> Result<bool, StoreError> {
+        let Ok(input) = self.options.input(given) else {
+            return Ok(false);
+        };
+        let Some(search) = self.search.state(&self.given_up) else {
+            return Ok(false);
+        };
+        let parents = self.search.parents(&self.given_up);
+        let bad = self.bad.iter().map(|(number, ..)| *number);
+        let looked_at: Vec<usize> = bad.chain(self.undetected.iter().copied()).collect();
+        let mut numbers: Vec<usize> = parents.iter().map(|p| *p as usize).collect();
+        numbers.extend(self.hunted.iter().chain(&looked_at));
+        numbers.push(0);
+        numbers.sort_unstable();
+        numbers.dedup();
+        let places = |of: &[usize]| -> Vec<u32> {
+            let place = |n: &usize| numbers.binary_search(n).ok().map(|p| p as u32);
+            of.iter().filter_map(place).collect()
+        };
+        let open: Vec<usize> = parents.iter().map(|p| *p as usize).collect();
+        let kept = KeptExploration {
+            terms: Terms::of(self.how, given),
+            search,
+            inputs: numbers.iter().map(|n| Recipe::of(&self.inputs[*n].program)).collect(),
+            open: places(&open),
+            hunted: places(&self.hunted),
+            looked_at: places(&looked_at),
+            suspected: self.suspected.iter().cloned().collect(),
+            seen: self.coverage.branches.iter().map(|b| b.seen).collect(),
+        };
+        store.save_exploration(input.program, input.hash(), &kept)?;
+        Ok(true)
+    }
+}
