@@ -152,7 +152,7 @@ mod tests {
             ..given.clone()
         };
         let input = Input::of(&program, None).unwrap();
-        export(&[input.clone()], &given, &directory).unwrap();
+        export(std::slice::from_ref(&input), &given, &directory).unwrap();
         let ran = Command::new("sh")
             .arg(directory.join(input.id()).join("run.sh"))
             .env("GONE", "there")
