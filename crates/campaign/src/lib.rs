@@ -4,7 +4,8 @@
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`cause`]: in which order candidates are tried, and which together;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
-//! - [`scan`], [`static_findings`]: the static stage, and its warnings in the words of the report;
+//! - [`scan`], [`static_findings`], [`baseline`]: the static stage, its warnings in the words of the report, those of them
+//!   that are new;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`inputs`], [`measuring`], [`selecting`], [`guided`]: many inputs, and detection only where it is new;
 //! - [`exploration`]: schedules that are directed at nothing;
@@ -18,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 pub mod bad_end;
+pub mod baseline;
 pub mod call_sites;
 pub mod candidate;
 pub mod cause;

@@ -3,6 +3,7 @@
 //! All of them are `suspected`: only a run proves. What was cut, and what the analysis could not follow, is said in the
 //! report's notices.
 
+use crate::baseline;
 use crate::hash::Fnv;
 use crate::scan::ScannedProgram;
 use deadheat_ir::{LocationId, Module};
@@ -53,6 +54,7 @@ pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> 
     }
     findings.extend(scan.cycles.iter().map(|cycle| words.cycle(cycle)));
     findings.extend(scan.left.iter().map(|left| words.left(left)));
+    baseline::tell_alike_apart(&mut findings);
     for (number, finding) in (1..).zip(&mut findings) {
         finding.id = format!("F{number}");
     }
@@ -138,10 +140,12 @@ impl Words<'_> {
         let mut hash = Fnv::default();
         hash.text("static data-race");
         for access in &accesses {
+            // Not the line: what is known is known when code above it has grown.
             hash.text(&access.file)
                 .text(&access.function)
-                .text(&access.line.to_string());
+                .text(&format!("{:?}", access.kind));
         }
+        hash.text(object.name.as_deref().unwrap_or_default());
         Finding {
             accesses,
             object: Some(object),

@@ -269,3 +269,46 @@ fn bitcode_alone_can_be_kept() {
     assert_eq!(status, 0, "{told}");
     assert_eq!(modules(&told), [1, 1, 0, 0, 0], "{told}");
 }
+
+#[test]
+fn only_what_is_new_since_the_baseline_is_listed() {
+    let place = Place::new("scan-baseline");
+    let compile = |text: &str| {
+        place.write("race.c", text);
+        let mut clang = clang();
+        clang.current_dir(place.join("."));
+        let made = clang
+            .args(["-g", "-emit-llvm", "-c", "race.c", "-o", "race.bc"])
+            .status();
+        assert!(made.expect("clang").success());
+    };
+    let program = |above: &str, more: &str| {
+        format!(
+            "#include <pthread.h>\n{above}int known, fresh;\n\
+             static void *work(void *p) {{\n  known++;\n{more}  return p;\n}}\n\
+             int main(void) {{\n  pthread_t t;\n  pthread_create(&t, 0, work, 0);\n  known++;\n  fresh++;\n  \
+             return pthread_join(t, 0);\n}}\n"
+        )
+    };
+    let against = |rest: &[&str]| place.run(&[&["scan", "--no-cache", "--baseline", "known.json"], rest].concat());
+    compile(&program("", ""));
+    let (status, told) = place.run(&["scan", "--no-cache", "--format", "json", "-o", "known.json", "race.bc"]);
+    assert_eq!(status, 0, "{told}");
+    // Lines move: nothing is new.
+    compile(&program("/* more\n   lines */\n", ""));
+    let (status, told) = against(&["--fail-on", "suspected", "race.bc"]);
+    assert!(status == 0 && told.contains("0 new"), "{told}");
+    compile(&program("", "  fresh++;\n"));
+    let (status, told) = against(&["--fail-on", "suspected", "race.bc"]);
+    assert!(
+        status == 1 && told.contains("`fresh`") && !told.contains("`known`"),
+        "{told}"
+    );
+    let (status, told) = against(&["--format", "sarif", "race.bc"]);
+    assert!(
+        status == 0 && told.contains("\"race.c\"") && told.contains("fresh"),
+        "{told}"
+    );
+    place.write("known.json", "no report");
+    assert_eq!(against(&["race.bc"]).0, 2);
+}

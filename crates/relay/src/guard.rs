@@ -18,6 +18,8 @@ pub enum GuardName {
     Relative(SmallVec<[Step; 2]>),
     /// The element, and the distance of elements of what is accessed.
     Element(Path, u64),
+    /// Some element of an array of locks; which one cannot be told from the access. It keeps nobody out, but is held.
+    SomeOf(Path),
 }
 
 /// A lock at an access, and how it is held.
@@ -64,6 +66,7 @@ pub fn guards(
                 .for_each(|steps| add(GuardName::Relative(steps)));
             element(lock, address).into_iter().for_each(&mut add);
         }
+        any_of(lock).into_iter().for_each(|lock| add(GuardName::SomeOf(lock)));
     }
     guards.sort();
     guards.dedup();
@@ -124,10 +127,31 @@ fn element(lock: &Path, address: &Path) -> Option<GuardName> {
     (found && lock.root.is_object() && !lock.loads()).then_some(GuardName::Element(lock, index.stride))
 }
 
+/// The lock as one of an array's, whichever.
+pub fn any_of(lock: &Path) -> Option<Path> {
+    if !lock.is_indexed() || !lock.root.is_object() || lock.loads() {
+        return None;
+    }
+    let mut lock = lock.clone();
+    lock.steps
+        .iter_mut()
+        .filter_map(|s| s.index.as_mut())
+        .for_each(|index| index.symbol = Symbol::Any);
+    Some(lock)
+}
+
+/// Whether both hold a lock of the same array, which may or may not be the same lock.
+pub fn may_exclude(a: &[Guard], b: &[Guard]) -> bool {
+    let some = |g: &Guard| matches!(g.name, GuardName::SomeOf(_));
+    a.iter().filter(|g| some(g)).any(|g| b.iter().any(|h| g.name == h.name))
+}
+
 /// Whether some lock keeps two accesses with these guards from happening at the same time.
 pub fn exclude(a: &[Guard], b: &[Guard]) -> bool {
     let one_alone = |g: &Guard, h: &Guard| g.mode == Mode::Exclusive || h.mode == Mode::Exclusive;
-    a.iter().any(|g| b.iter().any(|h| g.name == h.name && one_alone(g, h)))
+    let surely = |g: &Guard| !matches!(g.name, GuardName::SomeOf(_));
+    let mut known = a.iter().filter(|g| surely(g));
+    known.any(|g| b.iter().any(|h| g.name == h.name && one_alone(g, h)))
 }
 
 #[cfg(test)]
@@ -172,10 +196,8 @@ mod tests {
         };
         let at = |n| of(&element(1, &opaque(n), 40), &element(2, &opaque(n), 8));
         assert!(exclude(&at(1), &at(2)));
-        assert!(!exclude(
-            &at(1),
-            &of(&element(1, &opaque(3), 40), &element(2, &opaque(2), 8))
-        ));
+        let other = of(&element(1, &opaque(3), 40), &element(2, &opaque(2), 8));
+        assert!(!exclude(&at(1), &other) && may_exclude(&at(1), &other));
     }
 
     #[test]

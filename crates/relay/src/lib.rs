@@ -34,6 +34,7 @@ pub mod lock_order;
 pub mod models;
 pub mod naming;
 mod observation;
+mod own_terms;
 pub mod parallelism;
 pub mod path_map;
 pub mod points_to;

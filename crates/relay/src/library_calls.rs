@@ -232,7 +232,15 @@ impl Execution<'_> {
     ) -> State {
         let mut after = State::default();
         let control = control.name().cloned();
-        let mut inside: Vec<Disjunct> = state.ways().to_vec();
+        // Who has come past the control before finds the work done.
+        let past = |way: &Disjunct| {
+            let held = control.as_ref().and_then(|c| way.locks.get(c));
+            held.is_some_and(|change| change.acquired)
+        };
+        let (done, mut inside): (Vec<Disjunct>, Vec<Disjunct>) = state.ways().iter().cloned().partition(past);
+        if inside.is_empty() {
+            return together(done);
+        }
         if let Some(control) = &control {
             inside
                 .iter_mut()
@@ -252,6 +260,7 @@ impl Execution<'_> {
             }
             over.add(way);
         }
+        done.into_iter().for_each(|way| over.add(way));
         over
     }
 

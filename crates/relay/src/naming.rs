@@ -68,7 +68,7 @@ fn field(module: &Module, structure: StructId, offset: i64) -> Option<String> {
 /// The lock that guards an access.
 pub fn guard(subject: &Subject<'_>, guard: &Guard) -> String {
     match &guard.name {
-        GuardName::Absolute(lock) => path(subject, lock),
+        GuardName::Absolute(lock) | GuardName::SomeOf(lock) => path(subject, lock),
         GuardName::Relative(steps) => {
             let mut name = String::from("the lock beside it, ");
             for each in steps {

@@ -242,7 +242,9 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
             way.locks.apply(lock, Change::acquire(change.mode));
         }
     }
-    let mut seen: BTreeSet<Root> = event.actuals.iter().flat_map(|v| v.paths()).map(|p| p.root).collect();
+    // What a merged pointer leads to is known by the merge's name.
+    let led_to = event.actuals.iter().flat_map(|v| v.paths().iter().chain(v.key()));
+    let mut seen: BTreeSet<Root> = led_to.map(|p| p.root).collect();
     let mut due: Vec<Root> = seen.iter().copied().collect();
     while let Some(root) = due.pop() {
         for (path, value) in event.way.with_root(root).filter(|(_, v)| **v != SymbolicValue::Top) {

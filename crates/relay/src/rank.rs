@@ -6,6 +6,7 @@
 
 use crate::access_path::Root;
 use crate::execution::AccessKind;
+use crate::guard;
 use crate::guarded_access::{ClassKey, Occurrence};
 use crate::models::RootKind;
 use crate::subject::Subject;
@@ -39,6 +40,8 @@ impl Filters {
 pub struct Rank {
     /// Higher is more likely.
     pub score: i32,
+    /// By this it is listed: the score, less where others about the same object come before.
+    pub place: i32,
     /// What speaks for it and against it, most important first.
     pub reasons: Vec<&'static str>,
     /// RELAY's filters.
@@ -102,6 +105,11 @@ pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey,
         !a.guards.is_empty() && !b.guards.is_empty(),
         15,
         "both sides hold locks, but no common one",
+    );
+    weigh(
+        guard::may_exclude(&a.guards, &b.guards),
+        -45,
+        "both sides hold a lock of the same array, perhaps the same one",
     );
     weigh(
         all > 0 && guarded * 2 > all,

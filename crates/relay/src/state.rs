@@ -20,7 +20,7 @@ use std::sync::Arc;
 pub const DISJUNCTS: usize = 4;
 
 /// Locations whose value a way keeps.
-const LOCATIONS: usize = 96;
+const LOCATIONS: usize = 192;
 
 /// What is known of the threads that a creation makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -129,6 +129,13 @@ impl Disjunct {
             _ => self.memory.insert(location.clone(), value),
         };
         false
+    }
+
+    /// Names what was read at the one location that the path is; nothing is written there.
+    pub fn note(&mut self, location: &Path, value: SymbolicValue) {
+        if self.memory.len() < LOCATIONS || self.memory.contains(location) {
+            self.memory.insert(location.clone(), value);
+        }
     }
 
     /// Whether this root is an object that no other thread knows of.

@@ -127,6 +127,14 @@ fn each_its_own(path: &Path, counters: &BTreeSet<Site>, name: Site) -> Path {
     path
 }
 
+/// The name of a formal of which nothing is known.
+pub fn formal_root(function: FunctionId, number: usize) -> Root {
+    Root::Opaque(Site {
+        function: function.number(),
+        instruction: u32::MAX - 1 - number as u32,
+    })
+}
+
 /// Formals of which nothing is known get names that are not mixed up with those of other functions.
 pub fn known_formals(
     mut formals: Vec<Option<SymbolicValue>>,
@@ -136,11 +144,7 @@ pub fn known_formals(
     formals.resize(count.max(formals.len()), None);
     for (n, formal) in formals.iter_mut().enumerate() {
         if matches!(formal, None | Some(SymbolicValue::Top)) {
-            let instruction = u32::MAX - 1 - n as u32;
-            *formal = Some(SymbolicValue::of(Root::Opaque(Site {
-                function: function.number(),
-                instruction,
-            })));
+            *formal = Some(SymbolicValue::of(formal_root(function, n)));
         }
     }
     formals

@@ -14,6 +14,7 @@ use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
 use crate::models::RootKind;
 use crate::observation::{Seen, Watch, is_alone};
+use crate::own_terms;
 use crate::relative_lockset::{Mode, RelativeLockset};
 use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
@@ -194,6 +195,7 @@ impl Work<'_> {
             return;
         }
         self.found.cut.contexts += 1;
+        let entry = own_terms::of(&entry, function);
         match joined {
             None => {
                 *joined = Some(next);

@@ -60,7 +60,7 @@ impl Execution<'_> {
                     let lasting = is_tracked(access.class) && !access.volatile && !access.is_atomic();
                     if let Some(place) = from.name().filter(|p| unknown && lasting && p.is_definite()) {
                         let read = SymbolicValue::of(Root::Opaque(self.site(at)));
-                        way.store(place, access.size.into(), read);
+                        way.note(place, read);
                     }
                 }
             }

@@ -22,6 +22,10 @@ use std::collections::hash_map::Entry;
 /// Comparisons of groups in a bucket.
 const COMPARISONS: usize = 2_000_000;
 
+/// What a further warning about the same object weighs less than the one before, and for how many of them.
+const FURTHER: i32 = 6;
+const FURTHER_AT_MOST: i32 = 8;
+
 /// What two accesses are both to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ObjectKey {
@@ -162,7 +166,19 @@ pub fn warnings(
         let lines = (line(&w.sides[0]), line(&w.sides[1]));
         (Reverse(w.rank.score), w.object, lines)
     });
+    spread(&mut all.warnings);
     all
+}
+
+/// Puts what says little that is new further down: each further warning about an object weighs [`FURTHER`] less.
+fn spread(warnings: &mut [Warning]) {
+    let mut listed: FxHashMap<ObjectKey, i32> = FxHashMap::default();
+    for warning in warnings.iter_mut() {
+        let before = listed.entry(warning.object).or_default();
+        warning.rank.place = warning.rank.score - FURTHER * (*before).min(FURTHER_AT_MOST);
+        *before += 1;
+    }
+    warnings.sort_by_key(|w| Reverse(w.rank.place));
 }
 
 /// Whether the accesses of two groups are a race, as far as can be told.

@@ -169,8 +169,11 @@ Examples:
   deadheat scan ./server libplugin.so             with a library that it loads
   deadheat scan --compile-commands build/compile_commands.json
   deadheat scan module.bc                         bitcode of clang 22 or rustc
+  deadheat scan --format json -o known.json ./server
+  deadheat scan --baseline known.json --fail-on suspected ./server      what is new since
 
-Exit status: 0 done, 2 wrong usage, 3 nothing could be read.";
+All that it finds is suspected. Exit status: 0 done, 1 something was found (with --fail-on
+suspected), 2 wrong usage, 3 nothing could be read.";
 
 /// Finds, proves, explains and replays concurrency bugs in C, C++ and Rust programs.
 #[derive(Debug, Parser)]
@@ -557,6 +560,9 @@ pub struct Scan {
     /// Drop what the four filters of RELAY drop
     #[arg(long)]
     pub relay_filters: bool,
+    /// List only what an earlier report (--format json) does not have
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
     #[command(flatten)]
     pub output: Output,
 }

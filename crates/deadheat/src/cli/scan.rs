@@ -3,6 +3,7 @@
 use super::arguments::Scan;
 use super::failed;
 use crate::driver::installation;
+use deadheat_campaign::baseline::Baseline;
 use deadheat_campaign::report::exit;
 use deadheat_campaign::scan::{self, Linked, Models, ReadOptions, Size, worker_in};
 use deadheat_campaign::static_findings;
@@ -23,6 +24,11 @@ pub fn scan(mut scan: Scan) -> ExitCode {
     let models = match models(&scan.models) {
         Ok(models) => models,
         Err(error) => return super::misused(&error),
+    };
+    let baseline = match scan.baseline.as_deref().map(baseline) {
+        Some(Err(error)) => return super::misused(&error),
+        Some(Ok(known)) => Some(known),
+        None => None,
     };
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let options = ReadOptions {
@@ -45,7 +51,7 @@ pub fn scan(mut scan: Scan) -> ExitCode {
     match scan::read(&scan.inputs, &scan.compile_commands, &options) {
         Ok(linked) if scan.print_ir => print(&linked),
         Ok(linked) if scan.sizes => tell(&linked),
-        Ok(linked) => analyse(&linked, &models, &scan),
+        Ok(linked) => analyse(&linked, &models, &scan, baseline.as_ref()),
         Err(error) => failed(&error),
     }
 }
@@ -62,8 +68,14 @@ fn models(files: &[PathBuf]) -> Result<Models, String> {
     Ok(models)
 }
 
+/// What an earlier scan reported.
+fn baseline(file: &Path) -> Result<Baseline, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+    Baseline::read(&text).map_err(|error| format!("{}: {error}", file.display()))
+}
+
 /// Analyses each program and reports.
-fn analyse(linked: &Linked, models: &Models, scan: &Scan) -> ExitCode {
+fn analyse(linked: &Linked, models: &Models, scan: &Scan, baseline: Option<&Baseline>) -> ExitCode {
     for skipped in &linked.skipped {
         anstream::eprintln!("deadheat: skipped {}: {}", skipped.origin, skipped.reason);
     }
@@ -81,6 +93,9 @@ fn analyse(linked: &Linked, models: &Models, scan: &Scan) -> ExitCode {
                 report
                     .notices
                     .extend(scan::link_notes(&program.program.report, &program.program.module));
+                if let Some(known) = baseline {
+                    known.leave_out(&mut report);
+                }
                 reports.push((name.into_owned(), report));
             }
             Err(error) => return failed(&format!("{name}: {error}")),
