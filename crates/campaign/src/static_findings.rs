@@ -124,7 +124,7 @@ impl Words<'_> {
         let (kind, name) = naming::object(self.subject, warning.object, first.class.path.as_ref());
         let object = Object {
             kind: kind.into(),
-            name,
+            name: name.as_deref().map(readable),
             size: 0,
             offset: first
                 .class
@@ -165,7 +165,7 @@ impl Words<'_> {
             .iter()
             .map(|g| Lock {
                 kind: "lock".into(),
-                name: naming::guard(self.subject, g),
+                name: readable(&naming::guard(self.subject, g)),
                 shared: g.mode == Mode::Shared,
             })
             .collect();
@@ -235,7 +235,7 @@ impl Words<'_> {
     fn cycle(&self, cycle: &LockCycle) -> Finding {
         let lock = |path| Lock {
             kind: "lock".into(),
-            name: naming::path(self.subject, path),
+            name: readable(&naming::path(self.subject, path)),
             shared: false,
         };
         let mut hash = Fnv::default();
@@ -245,7 +245,7 @@ impl Words<'_> {
             hash.text(&naming::path(self.subject, &edge.held));
             Waiting {
                 thread: self.thread(edge.root),
-                wants: naming::path(self.subject, &edge.taken),
+                wants: readable(&naming::path(self.subject, &edge.taken)),
                 holder: Some(cycle.edges[(n + 1) % count].root as u32),
                 locks: edge.all.iter().map(lock).collect(),
                 stack: self.stack(&edge.at),
@@ -260,7 +260,7 @@ impl Words<'_> {
     }
 
     fn left(&self, left: &LeftLock) -> Finding {
-        let name = naming::path(self.subject, &left.lock);
+        let name = readable(&naming::path(self.subject, &left.lock));
         let mut hash = Fnv::default();
         hash.text("static lock misuse").text(&name).text(&left.held.to_string());
         let told = match left.held {
@@ -274,6 +274,15 @@ impl Words<'_> {
             ..blank(FindingKind::SyncMisuse, hash.hex())
         }
     }
+}
+
+/// A place's name with its symbol as the source has it: `_ZL5queue->+8` is `queue->+8`.
+fn readable(name: &str) -> String {
+    let end = name
+        .find(|c: char| !c.is_ascii_alphanumeric() && c != '_')
+        .unwrap_or(name.len());
+    let (symbol, rest) = name.split_at(end);
+    demangle(symbol) + rest
 }
 
 fn blank(kind: FindingKind, fingerprint: String) -> Finding {
@@ -300,5 +309,18 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         replay: None,
         reasons: vec![],
         fingerprint,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::readable;
+
+    #[test]
+    fn names_of_places_are_the_source_s() {
+        assert_eq!(readable("_ZL5queue->+8"), "queue->+8");
+        assert_eq!(readable("_ZN1a1bE[…].lock"), "a::b[…].lock");
+        assert_eq!(readable("table.lock"), "table.lock");
+        assert_eq!(readable("the lock beside it, +8"), "the lock beside it, +8");
     }
 }
