@@ -11,24 +11,21 @@
 
 mod bad_ends;
 mod kept;
+mod running;
 mod telling;
 
 pub use kept::KeptExploration;
 
 use crate::coverage::{self, Coverage};
-use crate::explored_input::{changed, told};
+use crate::explored_input::told;
 use crate::hunt::{Extent, Hunt, HuntError, Options, hunt};
 use crate::phase_one::{Ending, PhaseOne};
 use crate::progress::Progress;
 use crate::store::{self, Store, StoreError};
-use bad_ends::same_place;
-use deadheat_confirm::candidate::Rules;
-use deadheat_confirm::{End, Oracle, Outcome, Program, RunError, Stage, StageOptions};
+use deadheat_confirm::{Oracle, Program, Stage, StageOptions};
 pub use deadheat_explore::{Bounds, Order};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_report::finding::{self, Finding, Report, Stats};
-use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
-use deadheat_wire::trace::Trace;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -77,8 +74,6 @@ const SHARE: u32 = 2;
 const LIMIT: Duration = Duration::from_secs(10);
 /// The usual bound of a hang is many seconds of looping; so many times less to suspect one.
 const SUSPECTED_HANG: u64 = 40;
-/// So often the exploration is kept while it goes on.
-const KEPT_EVERY: Duration = Duration::from_secs(20);
 /// Arguments that may be added.
 const MORE_ARGUMENTS: u32 = 4;
 /// Inputs that are hunted with; what is beyond is counted.
@@ -187,7 +182,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     })?;
     match kept {
         Some(kept) => explorer.resume(kept, &program)?,
-        None => explorer.run(program.clone(), None)?,
+        None => explorer.run_first(program.clone())?,
     }
     explorer.go(&program);
     let mut coverage = explorer.coverage.clone();
@@ -223,156 +218,6 @@ impl Explorer<'_> {
     ) -> Result<T, HuntError> {
         let store = Store::open(&self.directory(given))?;
         Ok(work(self, &store)?)
-    }
-
-    fn go(&mut self, given: &Program) {
-        let mut saved = Instant::now();
-        while !self.stop() {
-            let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
-            let stop = || {
-                deadline.is_some_and(|d| Instant::now() >= d) || interrupted.load(std::sync::atomic::Ordering::Relaxed)
-            };
-            let Some(next) = self.search.next(stop) else { break };
-            let parent = &self.inputs[next.parent as usize];
-            let program = changed(&parent.program, &parent.path, &next.changes);
-            if self.run(program, Some(next)).is_err() {
-                self.failures += 1;
-            }
-            let text = format!(
-                "exploring: {} inputs, {} paths, {} branch sides, {} waiting, {} suspicions",
-                self.search.tally.runs,
-                self.search.tally.paths,
-                self.search.sides(),
-                self.search.waiting(),
-                self.suspected.len(),
-            );
-            self.progress.phase(&text, self.runs);
-            if saved.elapsed() > KEPT_EVERY {
-                // Somebody else may be at work in the store: then a later time.
-                let _ = self.at_store(given, |explorer, store| explorer.keep_exploration(store, given));
-                saved = Instant::now();
-            }
-        }
-        match self.at_store(given, |explorer, store| explorer.keep_exploration(store, given)) {
-            Ok(true) => {}
-            Ok(false) => {
-                let told = "the exploration is too large to be kept: the next one begins anew";
-                self.notices.push(told.into());
-            }
-            Err(error) => self.notices.push(format!("the exploration could not be kept: {error}")),
-        }
-    }
-
-    /// Runs the symbolic flavour; its trace, or none if the run was cut since no further one is wanted.
-    fn trace(&mut self, program: &Program) -> Result<Option<Vec<u8>>, RunError> {
-        let plan = Plan {
-            symbolic: Some(Symbolic {
-                trace: String::new(),
-                room: self.how.room,
-                longest: self.longest,
-                most_arguments: self.most_arguments,
-                files: Vec::new(),
-            }),
-            ..Plan::new(Mode::Schedule, Policy::Fifo)
-        };
-        let flavour = Program {
-            file: self.how.flavour.clone(),
-            ..program.clone()
-        };
-        let refused = |e: &dyn std::fmt::Display| RunError::Refused(e.to_string());
-        let stage = self.symbolic.with(flavour).map_err(|e| refused(&e))?;
-        let run = stage.run(&plan)?;
-        self.runs += 1;
-        if matches!(run.end, End::Stopped(_)) && self.plain.stopped() {
-            return Ok(None);
-        }
-        Ok(Some(run.trace.unwrap_or_default()))
-    }
-
-    /// What further inputs need of a path.
-    fn take(&mut self, program: Program, path: &Path) {
-        let path = Path {
-            values: path.values.clone(),
-            names: path.names.clone(),
-            ..Path::default()
-        };
-        self.inputs.push(Explored { program, path });
-    }
-
-    /// Runs one input: its path, then detection if the path is new.
-    fn run(&mut self, program: Program, made_for: Option<Next>) -> Result<(), RunError> {
-        let Some(bytes) = self.trace(&program)? else {
-            self.given_up.extend(made_for);
-            return Ok(());
-        };
-        let path = self.import(&bytes)?;
-        let covers = Trace::new(&bytes).is_some_and(|trace| self.coverage.see(trace.hits()));
-        let number = self.inputs.len();
-        self.take(program, &path);
-        let new = self.search.add(number as u32, path, made_for.as_ref());
-        if covers && number > 0 {
-            self.kept.push(number);
-        }
-        let shows = (new || covers) && self.detect(number)?;
-        if covers || shows {
-            self.search.discovered();
-        }
-        Ok(())
-    }
-
-    /// An input of the exploration that this one goes on from; `open`: not all its branches were turned.
-    fn again(&mut self, program: Program, open: bool) -> Result<(), RunError> {
-        let number = self.inputs.len() as u32;
-        if !open {
-            self.take(program, &Path::default());
-            return Ok(());
-        }
-        let bytes = self.trace(&program)?.ok_or_else(|| {
-            let told = "it was stopped before all earlier inputs were traced again; what is stored is as it was";
-            RunError::Refused(told.into())
-        })?;
-        let path = self.import(&bytes)?;
-        self.take(program, &path);
-        self.search.again(number, path);
-        Ok(())
-    }
-
-    fn import(&mut self, bytes: &[u8]) -> Result<Path, RunError> {
-        Path::import(&mut self.search.store, bytes).map_err(|e| RunError::Refused(e.to_string()))
-    }
-
-    /// Phase 1 under `fifo` on the program itself; whether it showed something new.
-    fn detect(&mut self, number: usize) -> Result<bool, RunError> {
-        let program = self.inputs[number].program.clone();
-        let stage = self.plain.with(program).map_err(|e| RunError::Refused(e.to_string()))?;
-        let mut phase = PhaseOne::default();
-        let rules = Rules::new(self.options.seed);
-        let yields = rules.plan.hang_yields / SUSPECTED_HANG;
-        let looked = phase.look(&stage, self.options.seed, self.options.switch, yields);
-        self.runs += stage.runs();
-        if self.plain.stopped() {
-            self.undetected.push(number);
-        }
-        looked?;
-        let mut new = false;
-        for candidate in std::mem::take(&mut phase.candidates).in_order() {
-            new |= self.suspected.insert(candidate.fingerprint());
-        }
-        if new {
-            self.hunted.push(number);
-        }
-        if let Some(ending) = phase.ordinary.take()
-            && !matches!(ending.outcome, Outcome::Exit(_))
-            && ending.outcome.as_harm().is_some()
-            && !self
-                .bad
-                .iter()
-                .any(|(_, known, _)| known.outcome.alike(&ending.outcome) && same_place(known, &ending))
-        {
-            new = true;
-            self.bad.push((number, ending, phase));
-        }
-        Ok(new)
     }
 
     /// Stores the inputs that cover something; the given one last, since the latest is what `report` is about.

@@ -174,3 +174,31 @@ fn an_exploration_goes_on() {
     let (_, anew) = explore(&["--anew", "--most-inputs", "3"]);
     assert_eq!(explored(&anew), 3);
 }
+
+/// How many runs go on at a time is no matter to what comes out.
+#[test]
+fn side_by_side_is_one_by_one() {
+    let place = Place::new("side-by-side");
+    place.build("crash", CRASH);
+    let explore = |jobs: &str| {
+        let (_, told) = place.run(&[
+            "explore",
+            "--anew",
+            "--runs",
+            "1",
+            "-j",
+            jobs,
+            "--most-inputs",
+            "70",
+            "--format",
+            "json",
+            "--quiet",
+            "--",
+            "./crash",
+            "5",
+        ]);
+        let report = json(&told);
+        (report["notices"].to_string(), report["findings"].to_string())
+    };
+    assert_eq!(explore("1"), explore("3"));
+}

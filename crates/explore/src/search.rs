@@ -163,6 +163,9 @@ pub struct Search {
     pending: FxHashMap<u64, Rc<Wish>>,
     /// Repetitions since something was new.
     barren: u32,
+    /// New turns that inputs of this batch were made for, and what was held back since it waits for the same.
+    in_flight: FxHashSet<Turn>,
+    held_back: Vec<Queued>,
 }
 
 #[derive(Debug)]
@@ -220,6 +223,8 @@ impl Search {
             refuted: FxHashMap::default(),
             pending: FxHashMap::default(),
             barren: 0,
+            in_flight: FxHashSet::default(),
+            held_back: Vec::new(),
         }
     }
 
@@ -252,6 +257,7 @@ impl Search {
     /// Takes in the path of a run; `made_for` is what the run's input was made for, if it was made by this
     /// search. Says whether the path is new.
     pub fn add(&mut self, run: u32, path: Path, made_for: Option<&Next>) -> bool {
+        self.begin_batch();
         self.tally.runs += 1;
         self.tally.nodes += path.nodes;
         self.tally.losses += path.losses;
@@ -386,6 +392,12 @@ impl Search {
         }
     }
 
+    /// The inputs up to the next call of this are made before any of them runs: only one for each new turn.
+    pub fn begin_batch(&mut self) {
+        self.in_flight.clear();
+        self.queue.extend(self.held_back.drain(..));
+    }
+
     /// The next input; `None` when nothing is left to ask for, or only repetitions are. `stop` is asked before
     /// each query.
     pub fn next(&mut self, mut stop: impl FnMut() -> bool) -> Option<Next> {
@@ -403,12 +415,20 @@ impl Search {
                 self.queue.push(queued);
                 continue;
             }
+            let is_new = class >= rank::LENGTH && self.order == Order::Generational;
+            if is_new && self.in_flight.contains(&queued.wish.turn) {
+                self.held_back.push(queued);
+                continue;
+            }
             // A wish that was put forward stands in the queue twice.
             let Some(wish) = self.pending.remove(&queued.wish.prefix) else {
                 continue;
             };
             match self.prover.turn(&self.store, &wish.path, &wish.slice, wish.position) {
                 Turned::Input(changes) => {
+                    if is_new {
+                        self.in_flight.insert(wish.turn);
+                    }
                     return Some(Next {
                         parent: wish.parent,
                         changes,

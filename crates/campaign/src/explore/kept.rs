@@ -13,6 +13,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 /// Inputs that are traced again; what those beyond had left is not asked for.
 const MOST: usize = 4_000;
 
+/// Inputs whose traces are in memory at the same time.
+const AT_ONCE: usize = 16;
+
 /// What is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptExploration {
@@ -108,20 +111,19 @@ impl Explorer<'_> {
         for (branch, seen) in self.coverage.branches.iter_mut().zip(&kept.seen) {
             branch.seen = *seen;
         }
-        let mut left_out = 0;
-        for (n, recipe) in kept.inputs.iter().enumerate() {
-            let number = self.inputs.len();
-            self.progress.phase("going on: tracing earlier inputs", self.runs);
-            let open = n == 0 || kept.open.binary_search(&(n as u32)).is_ok();
-            left_out += usize::from(open && n > MOST);
-            self.again(recipe.program(given), open && n <= MOST)?;
-            if kept.hunted.contains(&(n as u32)) {
-                self.hunted.push(number);
-            }
-            if kept.looked_at.contains(&(n as u32)) {
-                self.detect(number)?;
-            }
+        self.progress.phase("going on: tracing earlier inputs", self.runs);
+        let is_open = |n: usize| n == 0 || kept.open.binary_search(&(n as u32)).is_ok();
+        let left_out = (MOST + 1..kept.inputs.len()).filter(|n| is_open(*n)).count();
+        for (n, recipes) in kept.inputs.chunks(AT_ONCE).enumerate() {
+            let from = n * AT_ONCE;
+            let earlier = recipes.iter().zip(from..);
+            let earlier = earlier.map(|(recipe, n)| (recipe.program(given), is_open(n) && n <= MOST));
+            self.again(earlier.collect())?;
         }
+        self.hunted.extend(kept.hunted.iter().map(|n| *n as usize));
+        let looked_at: Vec<usize> = kept.looked_at.iter().map(|n| *n as usize).collect();
+        let (_, errors) = self.look_at(&looked_at);
+        self.failures += errors.len() as u64;
         self.notices.push(format!(
             "went on from an earlier exploration of {} inputs (--anew begins anew)",
             self.before
