@@ -1,7 +1,8 @@
 //! `posix_spawn`: the new program (if built with deadheat) begins a record of its own. The two share nothing before,
-//! so the call needs no model; where children are not followed the new program does not get the plan.
+//! so the call needs no model; where children are not followed the new program does not get the plan. `system` is made
+//! of it and of a wait, so that the other threads go on meanwhile.
 
-use super::interpose;
+use super::{children, interpose, masks};
 use crate::bytes::c_string;
 use crate::real::real;
 use crate::start;
@@ -51,3 +52,34 @@ macro_rules! spawn {
 }
 
 spawn!(posix_spawn, posix_spawnp);
+
+unsafe extern "C" {
+    static environ: Strings;
+}
+
+/// What a shell that could not be started returns.
+const NO_SHELL: c_int = 127 << 8;
+
+interpose! {
+    fn system(_t; command: *const c_char) -> c_int {
+        if command.is_null() {
+            return 1;
+        }
+        let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, core::ptr::null()];
+        let (mut pid, mut status): (pid_t, c_int) = (0, 0);
+        let shell = c"/bin/sh".as_ptr();
+        if posix_spawn(&mut pid, shell, core::ptr::null(), core::ptr::null(), arguments.as_ptr(), environ) != 0 {
+            return NO_SHELL;
+        }
+        let (blocked, mut before) = (crate::signals::bit(libc::SIGCHLD), 0);
+        masks::sigprocmask(libc::SIG_BLOCK, &blocked, &mut before);
+        while children::waitpid(pid, &mut status, 0) < 0 {
+            if crate::sys::errno() != libc::EINTR {
+                status = -1;
+                break;
+            }
+        }
+        masks::sigprocmask(libc::SIG_SETMASK, &before, core::ptr::null_mut());
+        status
+    }
+}

@@ -15,7 +15,7 @@ use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use deadheat_model::{LockMode, ObjectKind, Operation};
 use hashbrown::HashMap;
-use libc::{c_char, c_int};
+use libc::{c_char, c_int, c_uint};
 
 type File = *mut c_void;
 
@@ -140,6 +140,10 @@ readers! {
     fn fgetc(file: File) -> c_int, file;
     fn getc(file: File) -> c_int, file;
     fn getc_unlocked(file: File) -> c_int, file;
+    fn fgetwc(file: File) -> c_uint, file;
+    fn getwc(file: File) -> c_uint, file;
+    fn getwchar() -> c_uint, stdin;
+    fn fgetws(line: *mut i32, room: c_int, file: File) -> *mut i32, file;
     fn getchar() -> c_int, stdin;
     fn getchar_unlocked() -> c_int, stdin;
     fn fread(items: *mut c_void, size: usize, count: usize, file: File) -> usize, file;
