@@ -1,7 +1,7 @@
 //! What simplification would take away though threads can meet there, or though a decision hangs on it.
 //!
-//! A read whose value goes nowhere is dead to an optimiser and a race all the same: it is made volatile for the time of the passes, and marked. A variable that is read before it was written is
-//! undefined to an optimiser, which then takes one side of each branch on it for granted: it begins with a frozen
+//! A read whose value goes nowhere is dead to an optimiser and a race all the same: it is made volatile for the time of
+//! the passes, and marked. A variable that is read before it was written is undefined to an optimiser, which then takes one side of each branch on it for granted: it begins with a frozen
 //! value, some one number, which the IR still knows as undefined where control flow merges it with others.
 
 use crate::llvm::*;
@@ -73,9 +73,13 @@ fn is_never_read(variable: Value) -> bool {
     is(variable, LLVMIsAAllocaInst) && users(variable).all(harmless)
 }
 
-/// Lets a variable begin with some one value.
+/// Lets a variable that becomes a register begin with some one value.
 pub fn begin_with_some_value(module: LLVMModuleRef, instruction: Value) {
-    if !is(instruction, LLVMIsAAllocaInst) {
+    let accesses = |user: Value| {
+        let written = is(user, LLVMIsAStoreInst) && operand(user, 0) != instruction;
+        written || is(user, LLVMIsALoadInst) || is(user, LLVMIsAIntrinsicInst)
+    };
+    if !is(instruction, LLVMIsAAllocaInst) || !users(instruction).all(accesses) {
         return;
     }
     llvm!({

@@ -6,6 +6,7 @@ use crate::shim;
 use crate::watched_statements::{Extent, Statement, Watched};
 use deadheat_model::{MemoryOrder, SiteKind};
 use llvm_sys::core::*;
+use llvm_sys::prelude::LLVMModuleRef;
 
 /// Instructions that touch no shared memory; fences among them are waited for by no one.
 const HARMLESS: [&str; 13] = [
@@ -46,6 +47,23 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
     }
     found.assembly += u32::from(operands > 0);
     true
+}
+
+/// Whether the module has assembly at file level that may synchronise unseen: instructions, not directives.
+pub fn in_module(module: LLVMModuleRef) -> bool {
+    let mut length = 0;
+    let text = llvm!(LLVMGetModuleInlineAsm(module, &mut length));
+    if text.is_null() || length == 0 {
+        return false;
+    }
+    // SAFETY: LLVM's text of this length.
+    let text = String::from_utf8_lossy(unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) });
+    let code: Vec<&str> = text
+        .split(['\n', ';'])
+        .map(|line| line.rsplit_once(':').map_or(line, |(_, behind)| behind).trim())
+        .filter(|line| !line.starts_with('.'))
+        .collect();
+    !is_harmless(&code.join("\n"), true)
 }
 
 fn string(value: Value, of: unsafe extern "C" fn(Value, *mut usize) -> *const std::ffi::c_char) -> String {

@@ -7,7 +7,7 @@ use crate::tables::Tables;
 use crate::units::Unit;
 use crate::watched_functions::{self, Treatment};
 use crate::watched_statements::{self, Extent, Statement, Watched};
-use crate::{debug_location, kept_bitcode, shim};
+use crate::{debug_location, inline_assembly, kept_bitcode, shim};
 use deadheat_wire::object::UNIT_OPAQUE_ASSEMBLY;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -29,12 +29,23 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
         name: source_name(module),
         ..Unit::default()
     };
+    if inline_assembly::in_module(module) {
+        unit.flags |= UNIT_OPAQUE_ASSEMBLY;
+    }
     for (n, function) in ir::functions(module).into_iter().enumerate() {
         let treatment = watched_functions::treatment(function);
         match treatment {
             Treatment::Nothing => continue,
-            Treatment::Naked => unit.naked += 1,
-            Treatment::NoSanitize => unit.no_sanitize += 1,
+            Treatment::Naked => {
+                unit.naked += 1;
+                unit.flags |= UNIT_OPAQUE_ASSEMBLY;
+            }
+            Treatment::NoSanitize => {
+                unit.no_sanitize += 1;
+                if synchronises(function) {
+                    unit.flags |= UNIT_OPAQUE_ASSEMBLY;
+                }
+            }
             Treatment::Both | Treatment::PlainOnly => {
                 let mut watched = watched_statements::find(&ir, function);
                 unit.assembly += watched.assembly;
@@ -57,6 +68,25 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
     }
     tables.write(&ir, &unit);
     kept_bitcode::write(module);
+}
+
+/// Whether a function that is not watched has atomic operations or inline assembly, by which it may order threads.
+fn synchronises(function: Value) -> bool {
+    let mut all = ir::blocks(function).into_iter().flat_map(ir::instructions);
+    all.any(|instruction| {
+        llvm!({
+            let assembly =
+                !LLVMIsACallInst(instruction).is_null() && !LLVMIsAInlineAsm(LLVMGetCalledValue(instruction)).is_null();
+            let access = !LLVMIsALoadInst(instruction).is_null() || !LLVMIsAStoreInst(instruction).is_null();
+            let ordered =
+                access && LLVMGetOrdering(instruction) != llvm_sys::LLVMAtomicOrdering::LLVMAtomicOrderingNotAtomic;
+            assembly
+                || ordered
+                || !LLVMIsAAtomicRMWInst(instruction).is_null()
+                || !LLVMIsAAtomicCmpXchgInst(instruction).is_null()
+                || !LLVMIsAFenceInst(instruction).is_null()
+        })
+    })
 }
 
 fn two_bodies(ir: &Ir, tables: &mut Tables, plain: Value, n: usize, watched: &mut Watched, clone: bool) {
