@@ -121,7 +121,7 @@ fn string_functions() {
         "9 Read string",
         "9 Read string",
         "9 Write dynamic",
-        "10 Read 9 inexact",
+        "10 Read dynamic inexact",
         "10 Write 9",
         "13 Read string",
     ];
