@@ -110,6 +110,8 @@ pub trait Observer {
     fn creation(&mut self, _event: CreationEvent<'_>) {}
     /// A lock is taken.
     fn acquisition(&mut self, _site: Site, _location: Option<LocationId>, _lock: &Path, _mode: Mode, _way: &Disjunct) {}
+    /// A lock is given back, if only for a while; none: any of them may be.
+    fn release(&mut self, _lock: Option<&Path>, _way: &Disjunct) {}
     /// A word is changed as a hand-made lock is.
     fn hand_made_lock(&mut self, _word: &Path) {}
     /// A lock that has no name is taken or given back.

@@ -28,6 +28,7 @@ pub mod execution;
 pub mod fact;
 pub mod guard;
 pub mod guarded_access;
+mod lent_lock;
 mod library_calls;
 mod likeness;
 pub mod lock_order;

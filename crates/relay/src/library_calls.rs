@@ -55,6 +55,7 @@ impl Execution<'_> {
                 self.store(way, &actual(n), 8, SymbolicValue::of(Root::Fresh(site)));
             }
             if model.waits.is_some() {
+                observer.release(None, way);
                 way.forget_shared();
             }
             if model.barrier.is_some() {
@@ -208,6 +209,9 @@ impl Execution<'_> {
     }
 
     fn release(&mut self, way: &mut Disjunct, site: Site, lock: Option<&Path>, observer: &mut dyn Observer) {
+        // Under a name that is not held it may be any.
+        let known = lock.filter(|l| way.locks.get(l).is_some_and(|c| c.acquired || c.level > 0));
+        observer.release(known, way);
         let Some(lock) = lock else {
             self.nameless += 1;
             observer.nameless_lock(site);

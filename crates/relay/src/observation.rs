@@ -33,6 +33,8 @@ pub(crate) struct Seen {
     pub(crate) exits: Vec<RelativeLockset>,
     pub(crate) controls: Vec<Path>,
     pub(crate) hand_made: Vec<Path>,
+    /// Locks given back (none: any), and the threads that run then.
+    pub(crate) releases: BTreeSet<(Option<Path>, Threads)>,
     pub(crate) barriers: u8,
     pub(crate) nameless: usize,
     pub(crate) unknown_starts: usize,
@@ -47,6 +49,8 @@ pub(crate) struct Created {
     pub(crate) entry: Entry,
     pub(crate) own: Option<Root>,
     pub(crate) again: bool,
+    /// Locks that its creator holds.
+    pub(crate) held: BTreeSet<Path>,
 }
 
 /// Looks on in one context.
@@ -116,6 +120,8 @@ impl Seen {
             (order.root, order.at.context) = (root, context);
             order.threads = threads.clone();
         }
+        let releases = std::mem::take(&mut seen.releases).into_iter();
+        seen.releases = releases.map(|(lock, _)| (lock, threads.clone())).collect();
         seen
     }
 }
@@ -150,6 +156,9 @@ impl Observer for Watch<'_> {
         self.seen.unknown_starts += usize::from(event.functions.is_empty());
         let running = matches!(event.way.threads.get(&event.name), Some(Status::Live | Status::Many));
         let again = event.model.many || running && event.model.kind != RootKind::Handed;
+        let held = event.way.locks.changes();
+        let held = held.filter(|(p, c)| (c.acquired || c.level > 0) && c.mode == Mode::Exclusive && p.is_constant());
+        let held: BTreeSet<Path> = held.map(|(p, _)| p.clone()).collect();
         for function in event.functions {
             let (mut entry, own) = thread_root::entry_of(&event, *function);
             let parameters = self.subject.module[*function].parameters as usize;
@@ -164,6 +173,7 @@ impl Observer for Watch<'_> {
                 entry,
                 own,
                 again,
+                held: held.clone(),
             });
         }
     }
@@ -187,6 +197,10 @@ impl Observer for Watch<'_> {
                 at: self.occurrence(site, location),
             });
         }
+    }
+
+    fn release(&mut self, lock: Option<&Path>, way: &Disjunct) {
+        self.seen.releases.insert((lock.cloned(), way.threads.clone()));
     }
 
     fn hand_made_lock(&mut self, word: &Path) {

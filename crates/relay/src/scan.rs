@@ -104,7 +104,10 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
                 .flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))),
         );
     }
-    let found = top_down::run(&subject, &summaries, &starts, &running);
+    let mut found = top_down::run(&subject, &summaries, &starts, &running);
+    if options.always_parallel {
+        found.roots.iter_mut().for_each(|root| root.lent.clear());
+    }
     let parallelism = Parallelism::new(&found.roots, !options.always_parallel);
     let warnings = warning::warnings(&subject, &found, &parallelism, options.relay_filters);
     let (cycles, cycles_cut) = lock_order::cycles(&found, &parallelism);

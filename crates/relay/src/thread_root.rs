@@ -46,6 +46,8 @@ pub struct ThreadRoot {
     pub own: BTreeSet<Root>,
     /// Most barriers that it passes.
     pub barriers: u8,
+    /// Locks that an ancestor holds as long as its threads run, and that ancestor's number.
+    pub lent: BTreeSet<(Path, usize)>,
 }
 
 /// Values and memory that a new thread is given are kept up to so many locations.

@@ -12,6 +12,7 @@ use crate::access_path::Path;
 use crate::bottom_up::BottomUp;
 use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
+use crate::lent_lock::Lent;
 use crate::models::RootKind;
 use crate::observation::{Seen, Watch, is_alone};
 use crate::own_terms;
@@ -110,6 +111,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         roots: HashMap::new(),
         shown: HashMap::new(),
         due: Vec::new(),
+        lent: Lent::default(),
     };
     for (number, key) in starts.iter().enumerate() {
         let root = work.root(*key, RootKind::Thread, None);
@@ -151,6 +153,7 @@ struct Work<'a> {
     /// What executions showed that do not depend on who runs beside them.
     shown: HashMap<Likeness, Seen>,
     due: Vec<u32>,
+    lent: Lent,
 }
 
 /// What contexts have in common that differ in the root and in the threads that run only: the function, the entry
@@ -168,6 +171,7 @@ impl Work<'_> {
                 creators: BTreeSet::new(),
                 own: BTreeSet::new(),
                 barriers: 0,
+                lent: BTreeSet::new(),
             });
             self.found.roots.len() - 1
         })
@@ -305,8 +309,10 @@ impl Work<'_> {
             started.many |= created.again;
             started.creators.insert(root);
             started.own.extend(created.own);
+            self.lent.creation(root, new, created.held);
             self.enter(new, created.key.function, created.entry, None);
         }
+        self.lent.releases(root, seen.releases);
         self.found.orders.extend(seen.orders);
         self.found.controls.extend(seen.controls);
         self.found.hand_made.extend(seen.hand_made);
@@ -333,6 +339,7 @@ impl Work<'_> {
                 }
             }
         }
+        self.lent.settle(&mut self.found.roots);
         self.found
     }
 }

@@ -7,6 +7,7 @@
 
 use crate::access_path::{Path, Root};
 use crate::execution::AccessKind;
+use crate::guard::{Guard, GuardName};
 use crate::guarded_access::{ClassKey, Occurrence, may_be_equal};
 use crate::likeness::{self, Groups, Statement};
 use crate::parallelism::Parallelism;
@@ -200,8 +201,23 @@ fn conflict(
     }
     let writes = |c: &ClassKey| c.kind != AccessKind::Read;
     let own = |root: Root| found.roots[x.root].own.contains(&root);
+    if lent(found, x, y) || lent(found, y, x) {
+        return false;
+    }
     let outside = |class| subject.aliasing.is_outside(class);
     (writes(x) || writes(y)) && !(x.atomic && y.atomic) && groups.may_meet(a, b) && may_be_equal(x, y, &own, &outside)
+}
+
+/// Whether a lock that is lent to the one's thread keeps the other out: it holds the lock itself, or another lender's.
+fn lent(found: &TopDown, a: &ClassKey, b: &ClassKey) -> bool {
+    let holds = |lock: &Path, lender: usize| {
+        let absolute = |g: &Guard| matches!(&g.name, GuardName::Absolute(held) if held == lock);
+        let itself = b.root != lender && b.guards.iter().any(absolute);
+        let mut others = found.roots[b.root].lent.iter();
+        itself || others.any(|(other, from)| other == lock && *from != lender)
+    };
+    let mut lent = found.roots[a.root].lent.iter();
+    lent.any(|(lock, lender)| holds(lock, *lender))
 }
 
 /// The object that a class is surely in.
