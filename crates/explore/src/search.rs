@@ -269,9 +269,12 @@ impl Search {
         for c in &path.constraints {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
+            if self.says_nothing(c) {
+                continue;
+            }
             let turn = times.turn(c);
             news |= self.turns.insert(turn);
-            if matches!(c.kind, Kind::Branch | Kind::Decided) {
+            if matches!(c.kind, Kind::Branch | Kind::Decided | Kind::Divisor) {
                 self.sides.insert(turn.0);
             }
             if self.own.has(c) {
@@ -308,6 +311,11 @@ impl Search {
         new
     }
 
+    /// What a model decides whatever the input: a turn that nothing hangs on.
+    fn says_nothing(&self, c: &Constraint) -> bool {
+        c.kind == Kind::Decided && !self.own.has(c)
+    }
+
     /// Wishes for the other sides of a path's branches from a position on. Gives the sides of the program that no run
     /// has taken and that the path excludes by itself, with their positions and the ways there.
     fn wish(&mut self, run: u32, path: &Rc<Path>, prefixes: &[u64], from: usize) -> Vec<(u32, Side, u64)> {
@@ -318,6 +326,10 @@ impl Search {
         let (mut times, mut way) = (Times::default(), Way::default());
         for (n, c) in path.constraints.iter().enumerate() {
             let position = n as u32;
+            if self.says_nothing(c) {
+                before = prefixes[n];
+                continue;
+            }
             let taken = times.turn(c);
             let turn = (taken.0.other(), taken.1);
             let own = self.own.has(c);
