@@ -1,6 +1,5 @@
 //! Rust programs and packages, from source to finding.
 
-#[allow(dead_code, reason = "other tests build C")]
 mod programs;
 
 use programs::{Place, text};
