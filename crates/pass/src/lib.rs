@@ -31,6 +31,7 @@ mod section_globals;
 mod shim;
 mod tables;
 mod units;
+mod used_lanes;
 mod watched_functions;
 mod watched_statements;
 

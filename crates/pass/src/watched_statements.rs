@@ -6,7 +6,7 @@
 //! loops whose trip count is not known at entry. Not watched: own and constant memory (`own_memory.cc`).
 
 use crate::ir::{self, Ir, Value, llvm};
-use crate::{inline_assembly, library_calls, read_modify_write, shim};
+use crate::{inline_assembly, library_calls, read_modify_write, shim, used_lanes};
 use deadheat_model::{MemoryOrder, SiteKind};
 use deadheat_wire::object::*;
 use llvm_sys::core::*;
@@ -147,7 +147,23 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
     match ir::opcode(i) {
         LLVMOpcode::LLVMLoad => {
             let size = ir.store_size(ir::type_of(i));
-            memory_instruction(i, ir::operand(i, 0), size, SiteKind::Read, SiteKind::AtomicLoad, found);
+            match used_lanes::of_load(ir, i) {
+                Some(parts) => {
+                    for (at, size) in parts {
+                        ir.position(i, i);
+                        let part = match at {
+                            0 => ir::operand(i, 0),
+                            _ => ir.offset(ir::operand(i, 0), ir.int(at)),
+                        };
+                        let from = found.statements.len();
+                        memory_instruction(i, part, size, SiteKind::Read, SiteKind::AtomicLoad, found);
+                        for statement in &mut found.statements[from..] {
+                            statement.align = 1 << (u64::from(statement.align) | at).trailing_zeros();
+                        }
+                    }
+                }
+                None => memory_instruction(i, ir::operand(i, 0), size, SiteKind::Read, SiteKind::AtomicLoad, found),
+            }
         }
         LLVMOpcode::LLVMStore => {
             let size = ir.store_size(ir::type_of(ir::operand(i, 0)));

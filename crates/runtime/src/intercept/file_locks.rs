@@ -128,9 +128,13 @@ interpose! {
     }
     fn msgsnd(t; queue: c_int, message: *const c_void, len: usize, flags: c_int) -> c_int {
         tells_by(t, system_v(queue));
-        if flags & libc::IPC_NOWAIT != 0 {
-            return c_result(sys!(libc::SYS_msgsnd, queue, message, len, flags)) as c_int;
-        }
-        until(t, &[libc::EAGAIN], NEVER, || sys!(libc::SYS_msgsnd, queue, message, len, flags | libc::IPC_NOWAIT)) as c_int
+        let call = |flags: c_int| sys!(libc::SYS_msgsnd, queue, message, len, flags);
+        let result = if flags & libc::IPC_NOWAIT != 0 {
+            c_result(call(flags))
+        } else {
+            until(t, &[libc::EAGAIN], NEVER, || call(flags | libc::IPC_NOWAIT))
+        };
+        told_by(t, system_v(queue));
+        result as c_int
     }
 }

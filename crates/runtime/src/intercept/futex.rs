@@ -159,6 +159,9 @@ unsafe fn futex(t: &mut Thread, call: &Call) -> Option<c_int> {
         }
         libc::FUTEX_WAKE_OP => {
             point(release);
+            // The kernel changes the second word: an update that takes and gives.
+            observe::told(t.id, ObjectKind::Descriptor, None);
+            observe::library_store(t.id, call.second, 4);
             // SAFETY: the caller's word.
             let also = unsafe { wake_operation(call.second, call.third) };
             let first = futex_wake(call.address, call.value, ALL);

@@ -59,6 +59,8 @@ pub unsafe extern "C" fn __cxa_guard_acquire(guard: Guard) -> c_int {
             return 0;
         }
         if bytes[1].swap(1, Relaxed) == 0 {
+            // After whoever gave it up, if somebody did.
+            observe::acquire_edge(t.id, ObjectKind::Once, a);
             return 1;
         }
         wait(t, Wait::Guard(a), acquire, NEVER);
@@ -106,6 +108,9 @@ pub unsafe extern "C" fn __cxa_guard_abort(guard: Guard) {
     if found != 0 {
         // SAFETY: the function of this name.
         return unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(Guard)>(found)(guard) };
+    }
+    if let Some(t) = me() {
+        observe::release_edge(t.id, ObjectKind::Once, guard as u64);
     }
     // SAFETY: the compiler's guard variable.
     let bytes = unsafe { &*guard };

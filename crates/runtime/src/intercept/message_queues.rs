@@ -53,9 +53,7 @@ fn until(
         tells_by(t, QUEUES);
     }
     let result = call(&past);
-    if events == libc::POLLIN || result < 0 {
-        told_by(t, QUEUES);
-    }
+    told_by(t, QUEUES);
     c_result(result)
 }
 

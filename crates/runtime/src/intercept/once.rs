@@ -2,11 +2,13 @@
 //! an exception or cancellation leaves it; the word is 1 (in its low two bits) while it runs, 2 after.
 
 use super::interpose;
+use crate::held::Held;
 use crate::observe;
 use crate::real::real;
 use crate::thread::{NEVER, Thread};
 use crate::token::{me, point, progress, wait};
 use crate::wait::{Wait, word};
+use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::Ordering::Relaxed;
 use deadheat_model::{ObjectKind, Operation};
@@ -14,6 +16,9 @@ use libc::c_int;
 
 const RUNNING: i32 = 1;
 const DONE: i32 = 2;
+
+/// Controls whose initialiser was begun.
+static BEGUN: Held<Vec<u64>> = Held::new(Vec::new());
 
 /// Whether no initialiser runs.
 pub unsafe fn settled(a: u64) -> bool {
@@ -48,6 +53,12 @@ pub unsafe fn once(t: &mut Thread, a: u64, routine: extern "C" fn()) -> c_int {
                     wait(t, Wait::Once(a), acquire, NEVER);
                 }
                 _ => {
+                    // An initialiser that an exception or a cancellation left before tells nobody when.
+                    if BEGUN.get().contains(&a) {
+                        observe::told(t.id, ObjectKind::Once, Some(a));
+                    } else {
+                        BEGUN.get().push(a);
+                    }
                     t.once.push((a, routine));
                     return real!(pthread_once: fn(*mut c_void, extern "C" fn()) -> c_int)(
                         a as *mut c_void,
