@@ -8,7 +8,7 @@
 int main(void)
 {
     uint64_t times;
-    struct itimerspec soon = {.it_value = {0, 50000000}};
+    struct itimerspec soon = {.it_value = {0, 5000000}};
     int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK);
     timerfd_settime(timer, 0, &soon, 0);
     while (read(timer, &times, sizeof times) != sizeof times)

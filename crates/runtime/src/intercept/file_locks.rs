@@ -5,12 +5,13 @@
 
 use super::interpose;
 use crate::descriptors::{OTHERS, file, tells_by, told_by};
+use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
 use crate::wait::{Outcome, Wait};
 use core::ffi::c_void;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, c_long};
 
 /// Tries until the result is none of the errors that mean "would block".
@@ -92,7 +93,12 @@ unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) ->
             });
         }
         libc::F_OFD_SETLK => return locks(t, fd, |_| c_result(call(command)) as c_int),
-        _ => return c_result(call(command)) as c_int,
+        libc::F_SETLK | libc::F_GETLK => return c_result(call(command)) as c_int,
+        _ => {
+            let result = c_result(call(command)) as c_int;
+            observe::told(t.id, ObjectKind::Descriptor, None);
+            return result;
+        }
     };
     until(t, &[libc::EAGAIN, libc::EACCES], NEVER, || call(try_form)) as c_int
 }

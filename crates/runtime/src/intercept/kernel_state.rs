@@ -41,6 +41,8 @@ told! {
     fn fstatat64(directory: c_int, path: Path, status: Buffer, flags: c_int) -> c_int;
     fn ftruncate(fd: c_int, len: off_t) -> c_int;
     fn ftruncate64(fd: c_int, len: off_t) -> c_int;
+    fn getpeername(fd: c_int, address: Buffer, len: Buffer) -> c_int;
+    fn getsockname(fd: c_int, address: Buffer, len: Buffer) -> c_int;
     fn getsockopt(fd: c_int, level: c_int, name: c_int, value: Buffer, len: Buffer) -> c_int;
     fn ioctl(fd: c_int, request: c_ulong, argument: Buffer) -> c_int;
     fn link(from: Path, to: Path) -> c_int;
@@ -84,6 +86,10 @@ told! {
     fn statx(directory: c_int, path: Path, flags: c_int, mask: c_uint, status: Buffer) -> c_int;
     fn symlink(target: Path, path: Path) -> c_int;
     fn symlinkat(target: Path, directory: c_int, path: Path) -> c_int;
+    fn timer_gettime(timer: Buffer, value: Buffer) -> c_int;
+    fn timer_settime(timer: Buffer, flags: c_int, new: *const c_void, old: Buffer) -> c_int;
+    fn timerfd_gettime(fd: c_int, value: Buffer) -> c_int;
+    fn timerfd_settime(fd: c_int, flags: c_int, new: *const c_void, old: Buffer) -> c_int;
     fn truncate(path: Path, len: off_t) -> c_int;
     fn truncate64(path: Path, len: off_t) -> c_int;
     fn umask(mask: c_uint) -> c_uint;

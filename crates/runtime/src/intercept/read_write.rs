@@ -5,12 +5,13 @@
 //! kernel: otherwise the speed of whoever reads the output would become an input of the schedule.
 
 use super::interpose;
-use crate::descriptors::{Gate, contents, file_type, nonblocking, ready, tells, told, until_ready};
+use crate::descriptors::{Gate, contents, file_type, nonblocking, tells, told, until_ready};
+use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::Thread;
 use crate::token::{point, progress};
 use core::ffi::c_void;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, c_uint, iovec};
 
 /// What a pipe takes at once.
@@ -54,8 +55,6 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
     }
     point(Operation::External);
     tells(t, fd);
-    // That there is room may be a reader's doing.
-    let at_once = ready(fd, libc::POLLOUT) && !nonblocking(fd);
     let piece = if pieces && !nonblocking(fd) { PIECE } else { len.max(1) };
     let mut done = 0;
     loop {
@@ -76,9 +75,8 @@ pub fn writes(t: &mut Thread, fd: c_int, len: usize, pieces: bool, call: impl Fn
             return if done > 0 { done as isize } else { c_result(result) };
         }
         done += result as usize;
-        if !at_once {
-            told(t, fd);
-        }
+        // That there is room may be a reader's doing.
+        observe::told(t.id, ObjectKind::Descriptor, None);
         if !pieces || done >= len || nonblocking(fd) {
             point(Operation::Continue);
             return done as isize;

@@ -3,13 +3,14 @@
 use super::interpose;
 use crate::clock;
 use crate::ending;
+use crate::observe;
 use crate::outside;
 use crate::real::real;
 use crate::signals::{self, Handler, bit};
 use crate::sys::{c_result, fail, getpid, sys};
 use crate::token::{point, scheduler};
 use core::ffi::c_void;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::{c_int, c_uint, itimerval, pthread_t, timeval};
 
 /// The handler that the kernel has for a signal; `None` for the default.
@@ -142,6 +143,8 @@ interpose! {
         if !inside || unhandled {
             let result = c_result(sys!(libc::SYS_kill, pid, signal)) as c_int;
             point(Operation::External);
+            // Whether the process is still there, say.
+            observe::told(t.id, ObjectKind::Descriptor, None);
             return result;
         }
         signals::tells(t, signal);
@@ -174,7 +177,8 @@ interpose! {
             _ => c_result(sys!(libc::SYS_tgkill, pid, thread, signal)) as c_int,
         }
     }
-    fn alarm(_t; seconds: c_uint) -> c_uint {
+    fn alarm(t; seconds: c_uint) -> c_uint {
+        observe::told(t.id, ObjectKind::Descriptor, None);
         let (left, _) = clock::set_timer(u64::from(seconds) * 1_000_000_000, 0);
         left.div_ceil(1_000_000_000) as c_uint
     }
@@ -182,7 +186,8 @@ interpose! {
         let (left, _) = clock::set_timer(u64::from(first) * 1_000, u64::from(interval) * 1_000);
         (left / 1_000) as c_uint
     }
-    fn getitimer(_t; which: c_int, value: *mut itimerval) -> c_int {
+    fn getitimer(t; which: c_int, value: *mut itimerval) -> c_int {
+        observe::told(t.id, ObjectKind::Descriptor, None);
         if which != libc::ITIMER_REAL {
             return c_result(sys!(libc::SYS_getitimer, which, value)) as c_int;
         }

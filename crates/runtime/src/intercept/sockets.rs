@@ -3,12 +3,13 @@
 use super::interpose;
 use super::read_write::{reads, stream, writes};
 use crate::descriptors::{Gate, nonblocking, tells, told, until_ready};
+use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, wait};
 use crate::wait::Wait;
 use core::ffi::c_void;
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::c_int;
 
 /// Calls that never block go straight to the kernel.
@@ -65,7 +66,9 @@ unsafe fn send_to(
         point(Operation::External);
         tells(t, fd);
         crate::peer::stirred();
-        return c_result(call(0, len));
+        let result = call(0, len);
+        observe::told(t.id, ObjectKind::Descriptor, None);
+        return c_result(result);
     }
     writes(t, fd, len, len > 4096 && stream(fd), call)
 }
@@ -140,7 +143,9 @@ interpose! {
             point(Operation::External);
             tells(t, fd);
             crate::peer::stirred();
-            return c_result(sys!(libc::SYS_sendmsg, fd, message, flags));
+            let result = sys!(libc::SYS_sendmsg, fd, message, flags);
+            observe::told(t.id, ObjectKind::Descriptor, None);
+            return c_result(result);
         }
         // Ready for a part is ready enough: the kernel then takes what it can.
         writes(t, fd, 1, false, |_, _| sys!(libc::SYS_sendmsg, fd, message, flags))

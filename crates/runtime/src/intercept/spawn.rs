@@ -61,6 +61,12 @@ unsafe extern "C" {
 const NO_SHELL: c_int = 127 << 8;
 
 interpose! {
+    fn popen(_t; command: *const c_char, mode: *const c_char) -> *mut c_void {
+        point(Operation::External);
+        scheduler().others = true;
+        scheduler().trail.flush();
+        real!(popen: fn(*const c_char, *const c_char) -> *mut c_void)(command, mode)
+    }
     fn system(_t; command: *const c_char) -> c_int {
         if command.is_null() {
             return 1;
