@@ -130,6 +130,7 @@ impl<'a> Names<'a> {
             finding.accesses = described.accesses(candidate, &u.first, &u.second);
             finding.object = Some(described.object(&u.memory, &u.first, &u.second));
         }
+        debug_assert!(!finding.accesses.is_empty(), "what is shown has two accesses");
         if finding.harm.is_some() {
             finding.ended_at = described.end(&shown.run);
             finding.freed = described.freed(&shown.run.records);

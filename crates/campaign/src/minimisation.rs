@@ -43,10 +43,11 @@ pub fn minimise(
     for case in cases {
         if let Some(shown) = &mut case.shown {
             let harms = case.harm.is_some();
+            let pair = case.targets.clone();
             let showing = match (harms, shown.evidence) {
-                (true, Evidence::Created) => Showing::MeetsAndEnds(Outcome::of(&shown.run)),
-                (_, Evidence::Created) => Showing::Meets,
-                _ => Showing::Unordered,
+                (true, Evidence::Created) => Showing::MeetsAndEnds(pair, Outcome::of(&shown.run)),
+                (_, Evidence::Created) => Showing::Meets(pair),
+                _ => Showing::Unordered(pair),
             };
             tasks.push(Task { shown, showing, harms });
         }

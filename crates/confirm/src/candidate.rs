@@ -3,7 +3,7 @@
 use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
-use deadheat_model::{Evidence, Harm, SiteId};
+use deadheat_model::{Evidence, Harm};
 use deadheat_wire::plan::{Mode, Plan, Policy, Scheduling, Targets};
 use deadheat_wire::record::{Meeting, Unordered};
 
@@ -154,6 +154,18 @@ pub enum Settled {
     Unreached,
 }
 
+/// The meetings of a run that are this pair's.
+pub fn meetings<'r>(pair: &Targets, run: &'r Run) -> impl Iterator<Item = &'r Meeting> {
+    let own = |m: &&Meeting| pair.is_pair(m.arriving.access.site, m.postponed.access.site);
+    run.records.meetings.iter().filter(own)
+}
+
+/// Two accesses of this pair that a run left unordered.
+pub fn unordered<'r>(pair: &Targets, run: &'r Run) -> Option<&'r Unordered> {
+    let mut all = run.records.unordered.iter();
+    all.find(|u| pair.is_pair(u.first.access.site, u.second.access.site))
+}
+
 /// A candidate pair and what its runs have shown.
 #[derive(Clone, Debug, Default)]
 pub struct Case {
@@ -196,23 +208,9 @@ impl Case {
         }
     }
 
-    /// Whether these two sites are the pair's statements.
-    pub fn is_of(&self, a: SiteId, b: SiteId) -> bool {
-        let within = |sites: &[SiteId], site| sites.binary_search(&site).is_ok();
-        let (first, second) = (&self.targets.first, &self.targets.second);
-        within(first, a) && within(second, b) || within(first, b) && within(second, a)
-    }
-
-    /// The meetings of a run that are this pair's.
-    pub(crate) fn meetings<'r>(&'r self, run: &'r Run) -> impl Iterator<Item = &'r Meeting> {
-        let own = |m: &&Meeting| self.is_of(m.arriving.access.site, m.postponed.access.site);
-        run.records.meetings.iter().filter(own)
-    }
-
     /// Two accesses of this pair that a run left unordered.
     pub fn unordered<'r>(&self, run: &'r Run) -> Option<&'r Unordered> {
-        let mut all = run.records.unordered.iter();
-        all.find(|u| self.is_of(u.first.access.site, u.second.access.site))
+        unordered(&self.targets, run)
     }
 
     pub(crate) fn settle(&mut self, rules: &Rules) {

@@ -9,7 +9,7 @@
 //! depend only on the candidate and the seed, never on what else runs.
 
 use crate::baseline::Baseline;
-use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped};
+use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped, meetings};
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
@@ -68,8 +68,8 @@ impl Judge<'_> {
             case.inconclusive += 1;
             return Ok(());
         }
-        let met = !run.records.meetings.is_empty();
-        let hit = met || !run.records.unordered.is_empty();
+        let met = meetings(&case.targets, &run).next().is_some();
+        let hit = met || case.unordered(&run).is_some();
         case.met += u32::from(met);
         case.hits += u32::from(hit);
         if let Some(harm) = self.baseline.harm(&outcome) {
@@ -97,7 +97,7 @@ impl Judge<'_> {
     /// Lets the first and the last meeting of a run go either way, and the run then go on as an ordinary
     /// one. Harm in one order alone is laid to the pair.
     fn both_orders(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
-        let ends = orders::ends(&run.records.meetings);
+        let ends = orders::ends(&case.targets, run);
         let ways = ends.iter().flat_map(|m| [(*m, false), (*m, true)]);
         for (meeting, interrupted) in ways {
             let plans = [true, false].map(|first| orders::plan(plan, run, meeting, first, interrupted));
@@ -145,7 +145,7 @@ impl Judge<'_> {
     /// comes between its read and its write. Harm in that, and none in the same run with the statement whole, is laid
     /// to the pair.
     fn torn(&self, case: &mut Case, plan: &Plan, run: &Run) -> Result<(), RunError> {
-        for meeting in orders::ends(&run.records.meetings) {
+        for meeting in orders::ends(&case.targets, run) {
             for arriving_first in [true, false] {
                 let held = if arriving_first {
                     &meeting.postponed
@@ -159,7 +159,7 @@ impl Judge<'_> {
                 let apart = with_torn(&whole, true);
                 let bad = self.stage.run(&apart)?;
                 let outcome = Outcome::of(&bad);
-                let came = bad.records.meetings.iter().find(|m| m.torn);
+                let came = meetings(&case.targets, &bad).find(|m| m.torn);
                 let (Some(harm), Some(came)) = (self.baseline.harm(&outcome), came) else {
                     continue;
                 };
@@ -205,7 +205,7 @@ impl Judge<'_> {
             case.unrepeated += 1;
             return Ok(());
         };
-        let meeting = case.meetings(&run).next().map(|m| m.number);
+        let meeting = meetings(&case.targets, &run).next().map(|m| m.number);
         let evidence = if meeting.is_some() {
             Evidence::Created
         } else {
@@ -246,16 +246,10 @@ impl Judge<'_> {
 
     /// Decides whether a bad run is laid to the pair: the last meeting, or else the first, decided it.
     fn weigh(&self, case: &mut Case, plan: &Plan, run: &Run, outcome: Outcome, harm: Harm) -> Result<(), RunError> {
-        let meetings = &run.records.meetings;
-        let known = |b: &BadRun| b.outcome.alike(&outcome) && b.met != meetings.is_empty();
-        let mut numbers: Vec<u32> = meetings
-            .last()
-            .into_iter()
-            .chain(meetings.first())
-            .map(|m| m.number)
-            .collect();
-        numbers.dedup();
-        for number in numbers {
+        let ends: Vec<u32> = orders::ends(&case.targets, run).iter().map(|m| m.number).collect();
+        let met = !ends.is_empty();
+        let known = |b: &BadRun| b.outcome.alike(&outcome) && b.met == met;
+        for number in ends.into_iter().rev() {
             let Some(other) = self.other_order(plan, run, number)? else {
                 continue;
             };
@@ -281,7 +275,7 @@ impl Judge<'_> {
             return Ok(());
         }
         if !case.bad.iter().any(known) {
-            self.note_bad(case, plan, run, outcome, harm, !meetings.is_empty())?;
+            self.note_bad(case, plan, run, outcome, harm, met)?;
         }
         Ok(())
     }

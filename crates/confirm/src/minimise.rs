@@ -12,6 +12,7 @@
 
 mod attempts;
 
+use crate::candidate::{meetings, unordered};
 use crate::deadlock::is_at;
 use crate::judge::with_torn;
 use crate::orders;
@@ -19,7 +20,7 @@ use crate::outcome::Outcome;
 use crate::stage::{Run, RunError, Stage};
 use attempts::{Attempts, deviations, targets, with};
 use deadheat_model::{Harm, ThreadId};
-use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Switch};
+use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Switch, Targets};
 use deadheat_wire::record::{Meeting, Step};
 
 /// Threads to which a switch is tried instead.
@@ -33,27 +34,27 @@ pub enum Showing {
     /// It ends in the deadlock of these places.
     Cycle(Vec<CyclePlace>),
     /// The pair meets.
-    Meets,
+    Meets(Targets),
     /// The pair meets, and the run ends like this.
-    MeetsAndEnds(Outcome),
+    MeetsAndEnds(Targets, Outcome),
     /// The pair's accesses are made in no order.
-    Unordered,
+    Unordered(Targets),
 }
 
 impl Showing {
     /// Whether a run shows it.
     pub fn by(&self, run: &Run) -> bool {
         let outcome = Outcome::of(run);
-        let met = !run.records.meetings.is_empty();
+        let meets = |pair: &Targets| meetings(pair, run).next().is_some();
         match self {
             Showing::Ends(end) => outcome.alike(end),
             Showing::Cycle(places) => {
                 let deadlock = run.records.deadlock.as_ref();
                 outcome == Outcome::Deadlock && deadlock.is_some_and(|d| is_at(places, d))
             }
-            Showing::Meets => met && !outcome.inconclusive(),
-            Showing::MeetsAndEnds(end) => met && outcome.alike(end),
-            Showing::Unordered => !run.records.unordered.is_empty() && !outcome.inconclusive(),
+            Showing::Meets(pair) => meets(pair) && !outcome.inconclusive(),
+            Showing::MeetsAndEnds(pair, end) => meets(pair) && outcome.alike(end),
+            Showing::Unordered(pair) => unordered(pair, run).is_some() && !outcome.inconclusive(),
         }
     }
 }
@@ -132,9 +133,13 @@ impl Minimiser<'_> {
             kept.clear();
         }
         // A meeting needs nothing of what comes after it.
-        let before = |s: &&Switch| run.records.meetings.first().is_some_and(|m| s.step <= m.step);
+        let met = match showing {
+            Showing::Meets(pair) => meetings(pair, run).next(),
+            _ => None,
+        };
+        let before = |s: &&Switch| met.is_some_and(|m| s.step <= m.step);
         let early = run.records.switches.iter().take_while(before).count();
-        if matches!(showing, Showing::Meets)
+        if met.is_some()
             && early < kept.len()
             && let Some(fewer) = kept.get(..early)
             && attempts.run(fewer)?.is_some()
@@ -220,14 +225,18 @@ impl Minimiser<'_> {
             meeting: None,
             other: None,
         };
-        if matches!(attempts.showing, Showing::Meets | Showing::MeetsAndEnds(_)) {
-            self.turn(attempts, &mut minimal)?;
-            // Harm is laid to an order only if the other one is clean.
-            if minimal.other.is_none() && matches!(attempts.showing, Showing::MeetsAndEnds(_)) {
-                return Ok(None);
+        let (pair, harms) = match attempts.showing {
+            Showing::Meets(pair) => (pair, false),
+            Showing::MeetsAndEnds(pair, _) => (pair, true),
+            _ => {
+                self.leave_out(attempts, kept, &mut minimal)?;
+                return Ok(Some(minimal));
             }
-        } else {
-            self.leave_out(attempts, kept, &mut minimal)?;
+        };
+        self.turn(attempts, pair, harms, &mut minimal)?;
+        // Harm is laid to an order only if the other one is clean.
+        if harms && minimal.other.is_none() {
+            return Ok(None);
         }
         Ok(Some(minimal))
     }
@@ -240,10 +249,15 @@ impl Minimiser<'_> {
     }
 
     /// The meeting of the pair resolved the other way.
-    fn turn(&self, attempts: &Attempts<'_>, minimal: &mut Minimal) -> Result<(), RunError> {
-        let harms = matches!(attempts.showing, Showing::MeetsAndEnds(_));
-        minimal.meeting = minimal.run.records.meetings.first().map(|m| m.number);
-        if let Some(torn) = minimal.run.records.meetings.iter().find(|m| m.torn).cloned() {
+    fn turn(
+        &self,
+        attempts: &Attempts<'_>,
+        pair: &Targets,
+        harms: bool,
+        minimal: &mut Minimal,
+    ) -> Result<(), RunError> {
+        minimal.meeting = meetings(pair, &minimal.run).next().map(|m| m.number);
+        if let Some(torn) = meetings(pair, &minimal.run).find(|m| m.torn).cloned() {
             let other = self.stage.run(&with_torn(&minimal.plan, false))?;
             if let (Some(outcome), true) = (self.clean(&other), harms) {
                 // The read of the one came before what the other did.
@@ -257,7 +271,7 @@ impl Minimiser<'_> {
             }
             return Ok(());
         }
-        for meeting in orders::ends(&minimal.run.records.meetings).into_iter().rev() {
+        for meeting in orders::ends(pair, &minimal.run).into_iter().rev() {
             let plan = orders::plan(&attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
             let other = self.stage.run(&plan)?;
             let turned = orders::resolved(&other, meeting).is_some_and(|first| first != meeting.arriving_first);

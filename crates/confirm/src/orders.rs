@@ -6,18 +6,21 @@
 //! Each order in two ways: whoever goes first goes on, or is interrupted at its next scheduling point by the
 //! other, which then runs as far as it can. The second is how a wake-up gets lost between test and wait.
 
+use crate::candidate::meetings;
 use crate::replay;
 use crate::stage::Run;
 use deadheat_model::ThreadId;
-use deadheat_wire::plan::{Plan, Switch};
+use deadheat_wire::plan::{Plan, Switch, Targets};
 use deadheat_wire::record::Meeting;
 
 /// A thread that can never run: the record ends here.
 const NOBODY: ThreadId = ThreadId(u32::MAX);
 
-/// The first and the last meeting.
-pub(crate) fn ends(meetings: &[Meeting]) -> Vec<&Meeting> {
-    let mut ends: Vec<&Meeting> = meetings.first().into_iter().chain(meetings.last()).collect();
+/// The first and the last meeting of a pair.
+pub(crate) fn ends<'r>(pair: &Targets, run: &'r Run) -> Vec<&'r Meeting> {
+    let first = meetings(pair, run).next();
+    let last = meetings(pair, run).last();
+    let mut ends: Vec<&Meeting> = first.into_iter().chain(last).collect();
     ends.dedup_by_key(|m| m.number);
     ends
 }

@@ -128,6 +128,16 @@ pub struct Targets {
     pub lock_order: bool,
 }
 
+impl Targets {
+    /// Whether these two sites are one of the first statement and one of the second. (A run meets at all of its targets:
+    /// two copies of one statement are another pair's business.) Both sides are sorted.
+    pub fn is_pair(&self, a: SiteId, b: SiteId) -> bool {
+        let within = |sites: &[SiteId], site| sites.binary_search(&site).is_ok();
+        let (first, second) = (&self.first, &self.second);
+        within(first, a) && within(second, b) || within(first, b) && within(second, a)
+    }
+}
+
 /// A place of a cycle of waiting.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CyclePlace {
