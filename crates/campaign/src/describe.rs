@@ -138,12 +138,6 @@ impl<'a> Names<'a> {
     }
 }
 
-/// A file as it is named in the directory of its compilation.
-fn within(directory: &str, file: &str) -> String {
-    let inside = file.strip_prefix(directory).and_then(|f| f.strip_prefix('/'));
-    inside.filter(|_| !directory.is_empty()).unwrap_or(file).into()
-}
-
 /// What one order of a meeting led to.
 fn order(m: &Meeting, run: &Run, role: &dyn Fn(&Witness) -> String) -> Order {
     let (first, second) = if m.arriving_first {
@@ -198,7 +192,7 @@ impl Described<'_> {
         };
         Access {
             role: role.into(),
-            file: within(&statement.directory, file),
+            file: self.sites.within(file).into(),
             directory: statement.directory.clone(),
             line,
             column,
@@ -207,13 +201,7 @@ impl Described<'_> {
             atomic: w.access.kind.is_atomic(),
             size: w.access.bytes.len,
             thread: self.standing(w.access.thread, &stack),
-            stack: stack
-                .into_iter()
-                .map(|f| Frame {
-                    file: within(&statement.directory, &f.file),
-                    ..f
-                })
-                .collect(),
+            stack,
             locks: w.held.iter().map(|h| self.lock(h)).collect(),
         }
     }
@@ -261,6 +249,9 @@ impl Described<'_> {
         }
         // Libraries without sites have no names here.
         frames.retain(|f| !f.file.is_empty() || !f.function.starts_with("0x"));
+        for frame in &mut frames {
+            frame.file = self.sites.within(&frame.file).into();
+        }
         frames
     }
 

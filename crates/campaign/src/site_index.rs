@@ -8,7 +8,7 @@ use deadheat_wire::object::{DESCS, META, UNIT_OPAQUE_ASSEMBLY, UNITS};
 use deadheat_wire::record::Module;
 use deadheat_wire::sites::{Section, Site, Tables, Unit};
 use object::{Object, ObjectSection, ObjectSymbol, SymbolKind};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// The sections of one linked file.
@@ -35,6 +35,8 @@ pub struct SiteIndex {
     statements: Vec<(Statement, Vec<SiteId>)>,
     numbers: HashMap<Statement, u32>,
     of_site: HashMap<SiteId, u32>,
+    /// Directories of compilation.
+    directories: BTreeSet<String>,
 }
 
 fn read(path: &Path) -> File {
@@ -128,6 +130,12 @@ impl File {
     }
 }
 
+/// What a file is called in a directory that it lies in.
+fn within<'f>(directory: &str, file: &'f str) -> Option<&'f str> {
+    let inside = file.strip_prefix(directory)?.strip_prefix('/');
+    inside.filter(|_| !directory.is_empty())
+}
+
 impl SiteIndex {
     /// Reads the tables of these modules.
     pub fn read(modules: &[Module]) -> SiteIndex {
@@ -194,10 +202,19 @@ impl SiteIndex {
         let next = self.statements.len() as u32;
         let number = *self.numbers.entry(Statement::of(site)).or_insert_with_key(|statement| {
             self.statements.push((statement.clone(), Vec::new()));
+            if !self.directories.contains(&statement.directory) {
+                self.directories.insert(statement.directory.clone());
+            }
             next
         });
         self.statements[number as usize].1.push(id);
         self.of_site.insert(id, number);
+    }
+
+    /// A file as it is named in the directory of its compilation, the innermost that it lies in.
+    pub fn within<'f>(&self, file: &'f str) -> &'f str {
+        let inside = self.directories.iter().filter_map(|d| within(d, file));
+        inside.min_by_key(|f| f.len()).unwrap_or(file)
     }
 
     /// Number of watched statements.

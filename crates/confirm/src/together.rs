@@ -132,7 +132,11 @@ mod tests {
             (vec![2, 3], vec![1, 2, 9])
         );
         let site = |index| SiteId { module: 0, index };
-        assert!(a.targets.is_pair(site(9), site(3)) && !a.targets.is_pair(site(2), site(9)) && !a.targets.is_pair(site(1), site(9)));
+        assert!(
+            a.targets.is_pair(site(9), site(3))
+                && !a.targets.is_pair(site(2), site(9))
+                && !a.targets.is_pair(site(1), site(9))
+        );
         assert!(b.targets.is_pair(site(2), site(2)));
     }
 }

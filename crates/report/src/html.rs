@@ -108,13 +108,8 @@ fn lanes(out: &mut String, story: &Story) -> std::fmt::Result {
     writeln!(out, "</tr></thead><tbody>")?;
     for row in story::rows(story) {
         match row {
-            Row::LeftOut(count) => {
-                let told = story::left_out(count);
-                writeln!(
-                    out,
-                    "<tr><td></td><td colspan=\"{lanes}\" class=\"dim\">{told}</td></tr>"
-                )?;
-            }
+            Row::LeftOut(count) => aside(out, lanes, &story::left_out(count))?,
+            Row::Again { events, times, last } => aside(out, lanes, &story::again(events, times, last))?,
             Row::Event(event, last) => {
                 let lane = threads.iter().position(|t| *t == event.thread).unwrap_or(0);
                 let class = if decides(event.number, last) {
@@ -141,6 +136,14 @@ fn lanes(out: &mut String, story: &Story) -> std::fmt::Result {
         writeln!(out, "<p>{}</p>", escape(&story::swapped(swap)))?;
     }
     Ok(())
+}
+
+/// A row about events that are not told one by one.
+fn aside(out: &mut String, lanes: usize, told: &str) -> std::fmt::Result {
+    writeln!(
+        out,
+        "<tr><td></td><td colspan=\"{lanes}\" class=\"dim\">{told}</td></tr>"
+    )
 }
 
 /// A text as it may stand in a page.
