@@ -26,7 +26,17 @@ pub fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
+/// Words of a command that are shown from its beginning and from its end.
+const SHOWN: usize = 12;
+
 fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+    let words: Vec<_> = words.map(|word| word.to_string_lossy()).collect();
+    match words.len().checked_sub(2 * SHOWN) {
+        None | Some(0) => words.join(" "),
+        Some(more) => {
+            let (first, last) = (&words[..SHOWN], &words[words.len() - SHOWN..]);
+            format!("{} … ({more} words) … {}", first.join(" "), last.join(" "))
+        }
+    }
 }
