@@ -3,7 +3,8 @@
 use crate::hash::Fnv;
 use crate::site_index::SiteIndex;
 use crate::statement::Statement;
-use deadheat_confirm::Records;
+use deadheat_confirm::candidate::meetings;
+use deadheat_confirm::{Case, Records};
 use deadheat_model::{FindingKind, ObjectId};
 use deadheat_wire::plan::{Plan, Scheduling, Targets};
 use deadheat_wire::record::{Memory, Module, Pair, ThreadCreated, Witness};
@@ -167,6 +168,32 @@ impl Candidate {
             targets,
             seen: 1,
         }
+    }
+
+    /// The candidate of two statements that a case's run showed.
+    pub fn shown_by(case: &Case, sites: &SiteIndex) -> Option<Candidate> {
+        let shown = case.shown.as_ref()?;
+        let met = meetings(&case.targets, &shown.run).find(|m| Some(m.number) == shown.meeting);
+        let pair = match (met, case.unordered(&shown.run)) {
+            (Some(m), _) => Pair {
+                first: m.postponed.clone(),
+                second: m.arriving.clone(),
+                precise: false,
+                memory: m.memory.clone(),
+                count: 1,
+            },
+            (None, Some(u)) => Pair {
+                first: u.first.clone(),
+                second: u.second.clone(),
+                precise: true,
+                memory: u.memory.clone(),
+                count: 1,
+            },
+            (None, None) => return None,
+        };
+        let (first, second) = statements(&pair, sites)?;
+        let context = Arc::new(Context::of(&shown.run.records));
+        Some(Candidate::new(first, second, pair, context, sites))
     }
 
     /// The candidate as it is stored.

@@ -9,6 +9,7 @@ mod ordinary;
 mod results;
 mod stored;
 mod suppressed;
+mod suspects;
 
 pub use options::{Extent, Hunt, HuntError, Options};
 
@@ -222,10 +223,12 @@ impl Work<'_> {
         // Those of the ordinary runs and of phase 1, before the budget is used up.
         self.judge_misuses();
         let mut explored = Explored::default();
+        let mut suspects = self.suspects(&candidates, &phase);
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
             self.confirm(&candidates, &mut cases, &order, &phase);
+            self.confirm_suspects(&mut suspects, &mut candidates, &mut cases, &mut bad, &phase);
             explored = self.explore(&cases);
             explored.bad.retain(|e| !e.is_among(&bad));
             bad.append(&mut explored.bad);
@@ -242,6 +245,7 @@ impl Work<'_> {
             rings,
             bad,
             misuses,
+            suspects,
         };
         self.report(judged, &phase)
     }

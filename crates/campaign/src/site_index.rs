@@ -237,6 +237,11 @@ impl SiteIndex {
         self.statements.get(number as usize).map(|(statement, _)| statement)
     }
 
+    /// All statements.
+    pub fn all(&self) -> impl Iterator<Item = &Statement> {
+        self.statements.iter().map(|(statement, _)| statement)
+    }
+
     /// The number of a site's statement: equal for all its copies, meaningful in this index only.
     pub fn number(&self, id: SiteId) -> Option<u32> {
         self.of_site.get(&id).copied()

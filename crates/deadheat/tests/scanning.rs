@@ -312,3 +312,44 @@ fn only_what_is_new_since_the_baseline_is_listed() {
     place.write("known.json", "no report");
     assert_eq!(against(&["race.bc"]).0, 2);
 }
+
+const BOOKING: &str = "#include <pthread.h>\n\
+    volatile int places = 1, refunds;\n\
+    static int returned;\n\
+    static void *book(void *arg) {\n\
+    if (places > 0)\n\
+    places--;\n\
+    if (returned)\n\
+    refunds++;\n\
+    return arg;\n\
+    }\n\
+    int main(int argc, char **argv) {\n\
+    pthread_t t, u;\n\
+    returned = argc > 1;\n\
+    pthread_create(&t, 0, book, 0);\n\
+    pthread_create(&u, 0, book, 0);\n\
+    pthread_join(t, 0);\n\
+    pthread_join(u, 0);\n\
+    return 0;\n\
+    }\n";
+
+#[test]
+fn a_hunt_tries_what_the_scan_warns_of_beyond_what_runs_predict() {
+    let place = Place::new("scan-and-hunt");
+    place.build_with("cc", "booking.c", BOOKING, &["-O1"]);
+    let (status, told) = place.run(&["hunt", "--scan", "--suspected", "--runs", "8", "--", "./booking"]);
+    assert_eq!(status, 1, "{told}");
+    // No schedule of phase 1 gets both threads past the test.
+    let both =
+        "real       data race on global `places`: read-write at booking.c:6:7 in book, read-write at booking.c:6:7";
+    assert!(told.contains(both), "{told}");
+    let unreached = "suspected  data race on global `refunds`: write at booking.c:8:8 in book, write at booking.c:8:8";
+    assert!(
+        told.contains(unreached) && told.contains("none of its statements was executed"),
+        "{told}"
+    );
+    let stage = "1 predicted by runs too, 1 shown beyond them; 0 tried and not shown, 1 not reached with this input";
+    assert!(told.contains(stage), "{told}");
+    let (_, told) = place.run(&["hunt", "--scan", "--runs", "8", "--", "./booking", "again"]);
+    assert!(told.contains(" 0 not reached with this input"), "{told}");
+}

@@ -4,7 +4,7 @@ use crate::input::Input;
 use crate::store::StoreError;
 use deadheat_confirm::{Client, Oracle, Program, ProgramError, RunError, StageError};
 use deadheat_model::SiteId;
-use deadheat_report::{Report, Suppressions};
+use deadheat_report::{Finding, Report, Suppressions};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -63,6 +63,8 @@ pub struct Options {
     pub interrupted: Arc<AtomicBool>,
     /// Detect in these functions only (entry sites, ascending); in all if none.
     pub functions: Option<Arc<[SiteId]>>,
+    /// What the static stage warned of.
+    pub warnings: Arc<[Finding]>,
     /// Fingerprints of candidates that need no confirmation: they were shown with another input.
     pub proven: Arc<[String]>,
 }

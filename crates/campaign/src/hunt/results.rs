@@ -1,5 +1,6 @@
 //! From cases to a report: findings described, labelled, stored, and joined with what is known already.
 
+use super::suspects::Suspects;
 use super::{Extent, Hunt, Work, ordinary};
 use crate::bad_end;
 use crate::candidate::{Candidate, Context};
@@ -27,6 +28,8 @@ pub(super) struct Judged {
     pub bad: Vec<BadRun>,
     /// Misuses of synchronisation, of all runs.
     pub misuses: Vec<SeenMisuse>,
+    /// Warnings of the static stage.
+    pub suspects: Suspects,
 }
 
 /// A finding and the execution that shows it.
@@ -41,6 +44,7 @@ impl Work<'_> {
             rings,
             bad,
             misuses,
+            suspects,
         } = &judged;
         let mut names = Names::new(&phase.sites);
         let mut found: Vec<Found> = Vec::new();
@@ -70,6 +74,10 @@ impl Work<'_> {
                 ..self.execution(&misuse.shown)
             });
             found.push((names.misuse(misuse), execution));
+        }
+        found.extend(suspects.unproven().map(|finding| (finding, None)));
+        if !self.options.warnings.is_empty() {
+            self.notices.push(suspects.told());
         }
         let cut = self.stage.misuses_cut();
         if cut > 0 {
@@ -220,9 +228,10 @@ impl Work<'_> {
 
     fn stats(&self, judged: &Judged, phase: &PhaseOne) -> Stats {
         let Judged { cases, rings, .. } = judged;
+        let cases = || cases.iter().chain(&judged.suspects.cases);
         let settled =
-            cases.iter().filter(|c| c.settled.is_some()).count() + rings.iter().filter(|c| c.settled.is_some()).count();
-        let candidates = cases.len() + rings.len();
+            cases().filter(|c| c.settled.is_some()).count() + rings.iter().filter(|c| c.settled.is_some()).count();
+        let candidates = cases().count() + rings.len();
         let done = settled == candidates && (phase.done(true) || self.options.extent != Extent::Hunt);
         let stopped = match () {
             () if self.interrupted() => Some("interrupted".to_string()),
@@ -238,9 +247,9 @@ impl Work<'_> {
             candidates: candidates as u32,
             causes: self.causes as u32,
             settled: settled as u32,
-            untried: cases.iter().filter(|c| c.tries == 0).count() as u32,
+            untried: cases().filter(|c| c.tries == 0).count() as u32,
             inconclusive: phase.inconclusive
-                + cases.iter().map(|c| c.inconclusive).sum::<u32>()
+                + cases().map(|c| c.inconclusive).sum::<u32>()
                 + rings.iter().map(|c| c.inconclusive).sum::<u32>(),
             suppressed: self.suppressed.count(),
             stopped,

@@ -268,6 +268,10 @@ pub struct Hunt {
     /// Find further inputs by symbolic execution, and hunt with those that bring something
     #[arg(long)]
     pub explore: bool,
+    /// Scan the program's bitcode first (its time comes before the budget), and try what that warns of beyond what runs
+    /// predict
+    #[arg(long, conflicts_with_all = ["explore", "inputs"])]
+    pub scan: bool,
     #[command(flatten)]
     pub oracles: Oracles,
     #[command(flatten)]

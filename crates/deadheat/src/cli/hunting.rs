@@ -1,7 +1,7 @@
 //! `hunt`, `detect` and `confirm`.
 
 use super::arguments::{Confirm, Deadheat, Detect, Hunt, Output, Runs};
-use super::{exploring, failed, misused, output, selecting, stdin};
+use super::{exploring, failed, misused, output, scan, selecting, stdin};
 use clap::CommandFactory;
 use deadheat_campaign::confirm::{Oracle, Program};
 use deadheat_campaign::hunt::Hunt as Hunted;
@@ -31,7 +31,19 @@ pub fn hunt(hunt: Hunt) -> ExitCode {
     };
     swallowed(hunt.program.get(1..).unwrap_or_default());
     let prepared = prepare(Extent::Hunt, Some(hunt.budget), &hunt.runs, &hunt.output, hunt.program);
-    let hunted = prepared.and_then(|(program, options)| begin(program, &Options { oracle, ..options }));
+    let hunted = prepared.and_then(|(program, options)| {
+        let warnings = match hunt.scan {
+            true => scan::warnings(&program.file, &store_of(&program, hunt.runs.store.as_deref()), &options),
+            false => Ok(Arc::default()),
+        };
+        let warnings = warnings.map_err(Refusal::Failed)?;
+        let options = Options {
+            oracle,
+            warnings,
+            ..options
+        };
+        begin(program, &options)
+    });
     finish(hunted, &hunt.output)
 }
 
@@ -215,6 +227,7 @@ pub fn options(extent: Extent, budget: Option<Duration>, runs: &Runs, quiet: boo
         suppressions: Arc::new(suppressions),
         interrupted: interrupts(),
         functions: None,
+        warnings: Arc::default(),
         proven: Arc::default(),
     })
 }

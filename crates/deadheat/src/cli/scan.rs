@@ -4,12 +4,13 @@ use super::arguments::Scan;
 use super::failed;
 use crate::driver::installation;
 use deadheat_campaign::baseline::Baseline;
-use deadheat_campaign::report::exit;
+use deadheat_campaign::report::{Finding, exit};
 use deadheat_campaign::scan::{self, Linked, Models, ReadOptions, Size, worker_in};
 use deadheat_campaign::static_findings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 /// Reads, joins, analyses; says what there is.
 pub fn scan(mut scan: Scan) -> ExitCode {
@@ -54,6 +55,42 @@ pub fn scan(mut scan: Scan) -> ExitCode {
         Ok(linked) => analyse(&linked, &models, &scan, baseline.as_ref()),
         Err(error) => failed(&error),
     }
+}
+
+/// What the static stage warns of in a program, for a hunt; modules are kept in the hunt's store.
+pub fn warnings(program: &Path, store: &Path, hunt: &deadheat_campaign::Options) -> Result<Arc<[Finding]>, String> {
+    if !hunt.quiet {
+        anstream::eprintln!("deadheat: scanning {}", program.display());
+    }
+    let models = models(&[])?;
+    let options = ReadOptions {
+        worker: worker_in(&installation::directory()),
+        jobs: hunt.jobs,
+        settings: scan::ReadSettings {
+            keep: models.names(),
+            ..Default::default()
+        },
+        cache: Some(store.join("modules")),
+        clang: "clang-22".into(),
+        largest: LARGEST,
+    };
+    let linked = scan::read(&[program.to_path_buf()], &[], &options).map_err(|error| error.to_string())?;
+    for skipped in &linked.skipped {
+        anstream::eprintln!("deadheat: skipped {}: {}", skipped.origin, skipped.reason);
+    }
+    let Some(scanned) = linked.programs.first() else {
+        return Err(format!(
+            "{} has no bitcode to scan; build it with deadheat",
+            program.display()
+        ));
+    };
+    let options = scan::Options {
+        entries: Vec::new(),
+        always_parallel: false,
+        relay_filters: false,
+    };
+    let report = static_findings::analyse(scanned, &models, &options).map_err(|error| error.to_string())?;
+    Ok(report.findings.into())
 }
 
 /// The models that come with the tool, and the user's.

@@ -50,6 +50,7 @@ pub fn select(select: Select) -> ExitCode {
         interrupted: interrupts(),
         functions: None,
         proven: Arc::default(),
+        warnings: Arc::default(),
     };
     let mut report = match guided::select(
         &program,
