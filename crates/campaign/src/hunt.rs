@@ -227,7 +227,7 @@ impl Work<'_> {
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
-            self.confirm(&candidates, &mut cases, &order, &phase);
+            self.confirm(&candidates, &mut cases, &order, &phase, !suspects.cases.is_empty());
             self.confirm_suspects(&mut suspects, &mut candidates, &mut cases, &mut bad, &phase);
             explored = self.explore(&cases);
             explored.bad.retain(|e| !e.is_among(&bad));
@@ -394,8 +394,15 @@ impl Work<'_> {
         self.trouble = self.trouble.take().or(trouble);
     }
 
-    /// Phase 2.
-    fn confirm(&mut self, candidates: &[Candidate], cases: &mut [Case], order: &cause::Order, phase: &PhaseOne) {
+    /// Phase 2. With a budget, and if warnings of the static stage wait, for at most half of what is left of it.
+    fn confirm(
+        &mut self,
+        candidates: &[Candidate],
+        cases: &mut [Case],
+        order: &cause::Order,
+        phase: &PhaseOne,
+        others: bool,
+    ) {
         let judge = Judge {
             stage: self.stage,
             baseline: self.baseline,
@@ -403,7 +410,9 @@ impl Work<'_> {
         };
         let jobs = self.jobs();
         let stage = self.stage;
-        let stop = || stage.stopped();
+        let budget = self.options.budget.filter(|_| others && self.options.runs.is_none());
+        let until = budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2);
+        let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
         let mut unsaved = None;
         let mut saved = HashSet::new();
         let mut keep = |cases: &[Case]| {

@@ -24,8 +24,10 @@ use deadheat_wire::plan::Targets;
 use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-/// So many warnings are tried one by one; further ones together, as many at once as keeps the tries to that.
-const ALONE: usize = 100;
+/// So many warnings are tried one by one; more are tried together, as many at once as keeps the tries to that.
+const ALONE: usize = 20;
+/// But no more at once than this.
+const MOST_TOGETHER: usize = 64;
 
 /// The static stage's warnings in a hunt.
 #[derive(Default)]
@@ -147,6 +149,12 @@ impl Suspects {
                 tries if !case.reached => {
                     format!("in {} none of its statements was executed", count(tries.into(), "run"))
                 }
+                tries if case.together == tries => {
+                    format!(
+                        "in {} directed at it and others the two did not meet",
+                        count(tries.into(), "run")
+                    )
+                }
                 tries => format!("in {} directed at it the two did not meet", count(tries.into(), "run")),
             };
             (finding, case.tries, told)
@@ -202,7 +210,7 @@ impl Work<'_> {
         Suspects::of(&warnings, &phase.sites, candidates, unordered)
     }
 
-    /// Tries the warnings; with a budget, for at most a third of what is left of it. What is shown joins the candidates.
+    /// Tries the warnings; with a budget, for at most half of what is left of it. What is shown joins the candidates.
     pub(super) fn confirm_suspects(
         &mut self,
         suspects: &mut Suspects,
@@ -220,7 +228,7 @@ impl Work<'_> {
             rules: &self.rules,
         };
         let budget = self.options.budget.filter(|_| self.options.runs.is_none());
-        let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
+        let until = budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2);
         let stage = self.stage;
         let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
         let (mut unsaved, mut names) = (None, Names::new(&phase.sites));
@@ -260,10 +268,10 @@ impl Work<'_> {
     }
 }
 
-/// The best warnings first, each alone; where there are many, the others together, unless each has its own tries.
+/// The best warnings first; each alone if they are few or each has its own tries. What meets together is tried alone.
 fn order(count: usize, exact: bool) -> Order {
-    let alone = if exact { count } else { count.min(ALONE) };
-    let size = count.div_ceil(ALONE).max(1);
+    let alone = if exact || count <= ALONE { count } else { 0 };
+    let size = count.div_ceil(ALONE).clamp(1, MOST_TOGETHER);
     let rest: Vec<usize> = (alone..count).collect();
     Order {
         alone: (0..alone).collect(),
