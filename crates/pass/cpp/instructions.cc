@@ -1,5 +1,6 @@
 // Small questions about single instructions.
 #include "shim.h"
+#include "llvm/Analysis/VectorUtils.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/GlobalIFunc.h"
 #include "llvm/IR/Instructions.h"
@@ -54,6 +55,25 @@ extern "C" int dh_is_vtable_access(LLVMValueRef instruction) {
       return 1;
   }
   return 0;
+}
+
+// Whether nothing but its place in the source, if that, came with an instruction from the front end.
+extern "C" int dh_is_bare(LLVMValueRef instruction) {
+  return !unwrap<Instruction>(instruction)->hasMetadataOtherThanDebugLoc();
+}
+
+// Whether a vector operation makes each lane of its result of the same lane of its vector operands alone.
+extern "C" int dh_is_lanewise(LLVMValueRef instruction) {
+  Instruction *I = unwrap<Instruction>(instruction);
+  auto *Result = dyn_cast<FixedVectorType>(I->getType());
+  if (!Result)
+    return 0;
+  for (Value *O : I->operands())
+    if (auto *V = dyn_cast<FixedVectorType>(O->getType()); V && V->getNumElements() != Result->getNumElements())
+      return 0;
+  if (auto *Call = dyn_cast<IntrinsicInst>(I))
+    return isTriviallyVectorizable(Call->getIntrinsicID());
+  return isa<BinaryOperator, UnaryOperator, CastInst, CmpInst, SelectInst, FreezeInst>(I);
 }
 
 // Whether `value` is computed from `load` within a few operations of its block. `masked` is set when

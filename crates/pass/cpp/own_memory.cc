@@ -53,6 +53,12 @@ extern "C" int dh_is_own(LLVMValueRef pointer) {
   return !Objects.empty();
 }
 
+// Whether the pointer is into a global constant.
+extern "C" int dh_is_constant_data(LLVMValueRef pointer) {
+  auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(unwrap(pointer)));
+  return G && G->isConstant();
+}
+
 // Alignment of the pointer as far as its definition tells.
 extern "C" unsigned dh_known_alignment(LLVMValueRef pointer, LLVMValueRef at) {
   const DataLayout &DL = unwrap<Instruction>(at)->getModule()->getDataLayout();

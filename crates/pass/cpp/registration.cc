@@ -1,11 +1,15 @@
 // Registration of the two passes, and compression by the host compiler's own LLVM.
 #include "shim.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Compression.h"
 #include <cstring>
+#include <mutex>
 
 using namespace llvm;
 
@@ -15,6 +19,49 @@ static cl::opt<bool> BitcodeOnly("deadheat-bitcode-only", cl::Hidden,
                                  cl::desc("keep the front end's bitcode and change nothing else"));
 
 namespace {
+constexpr StringRef FrontEndLoad = "deadheat.load", MaskedLoad = "deadheat.masked";
+
+// Marks the loads that the front end made. What promotes memory to registers reads it before a loop, with neither
+// the marks nor the types nor the places of the loads for which it stands.
+void markLoads(Module &M) {
+  MDNode *Mark = MDNode::get(M.getContext(), {});
+  for (Function &F : M)
+    for (Instruction &I : instructions(F))
+      if (isa<LoadInst>(I) && !I.hasMetadataOtherThanDebugLoc())
+        I.setMetadata(FrontEndLoad, Mark);
+}
+
+void unmarkLoads(Module &M) {
+  for (Function &F : M)
+    for (Instruction &I : instructions(F)) {
+      I.setMetadata(FrontEndLoad, nullptr);
+      I.setMetadata(MaskedLoad, nullptr);
+    }
+}
+
+// Marks the masked loads of vectorisation. Where memory is known to exist they become loads of all lanes, which keep
+// the mark.
+void markMasked(StringRef Pass, Any IR, const PreservedAnalyses &) {
+  if (Pass != "LoopVectorizePass" && Pass != "SLPVectorizerPass")
+    return;
+  auto *F = any_cast<const Function *>(&IR);
+  if (!F)
+    return;
+  MDNode *Mark = MDNode::get((*F)->getContext(), {});
+  for (Instruction &I : instructions(const_cast<Function &>(**F)))
+    if (auto *Call = dyn_cast<IntrinsicInst>(&I); Call && Call->getIntrinsicID() == Intrinsic::masked_load)
+      Call->setMetadata(MaskedLoad, Mark);
+}
+
+// Vectorised, a loop that may be left early reads elements behind the one at which it is left. Nothing tells those
+// reads from the program's own afterwards, and no attribute of a function forbids them.
+void forbidEarlyExitVectorisation() {
+  constexpr StringRef Name = "enable-early-exit-vectorization";
+  auto &Options = cl::getRegisteredOptions();
+  if (auto Option = Options.find(Name); Option != Options.end())
+    Option->second->addOccurrence(0, Name, "false", /*MultiArg=*/true);
+}
+
 // Both must run on optnone functions and at -O0: hence isRequired.
 struct KeepBitcode : PassInfoMixin<KeepBitcode> {
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
@@ -29,6 +76,7 @@ struct KeepBitcode : PassInfoMixin<KeepBitcode> {
     for (Function &F : M)
       if (!F.isDeclaration())
         F.addFnAttr(Attribute::SanitizeThread);
+    markLoads(M);
     return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
@@ -42,14 +90,22 @@ struct Instrument : PassInfoMixin<Instrument> {
     for (Function &F : M)
       F.removeFnAttr(Attribute::SanitizeThread);
     dh_instrument(wrap(&M));
+    unmarkLoads(M);
     return PreservedAnalyses::none();
   }
   static bool isRequired() { return true; }
 };
 } // namespace
 
+// Whether a load was a masked one.
+extern "C" int dh_was_masked(LLVMValueRef load) { return unwrap<Instruction>(load)->getMetadata(MaskedLoad) != nullptr; }
+
 extern "C" void dh_register(void *pass_builder) {
   PassBuilder &PB = *static_cast<PassBuilder *>(pass_builder);
+  static std::once_flag Once; // backends of one link register side by side
+  std::call_once(Once, forbidEarlyExitVectorisation);
+  if (auto *Callbacks = PB.getPassInstrumentationCallbacks())
+    Callbacks->registerAfterPassCallback(markMasked);
   PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(KeepBitcode()); });
   PB.registerOptimizerLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase) { MPM.addPass(Instrument()); });

@@ -14,6 +14,7 @@ void dh_concolic(LLVMModuleRef module);
 
 // registration.cc
 void dh_register(void *pass_builder);
+int dh_was_masked(LLVMValueRef load);
 size_t dh_compress(const uint8_t *input, size_t length, uint8_t *output, size_t capacity);
 
 // function_clone.cc
@@ -32,6 +33,7 @@ int dh_debug_location(LLVMMetadataRef location, DhLocation *out);
 
 // own_memory.cc
 int dh_is_own(LLVMValueRef pointer);
+int dh_is_constant_data(LLVMValueRef pointer);
 unsigned dh_known_alignment(LLVMValueRef pointer, LLVMValueRef at);
 
 // loops.cc
@@ -59,6 +61,8 @@ void dh_hoist(LLVMValueRef function, const DhAccess *accesses, size_t count, DhH
 int dh_may_synchronise(LLVMValueRef instruction);
 LLVMValueRef dh_split_cold(LLVMValueRef condition, LLVMValueRef before);
 int dh_is_vtable_access(LLVMValueRef instruction);
+int dh_is_bare(LLVMValueRef instruction);
+int dh_is_lanewise(LLVMValueRef instruction);
 int dh_depends_on(LLVMValueRef value, LLVMValueRef load, int *masked);
 int dh_single_thread_scope(LLVMValueRef instruction);
 int dh_is_ifunc_resolver(LLVMValueRef function);

@@ -158,7 +158,7 @@ fn related(instruction: Value) -> Vec<Value> {
 }
 
 /// The instructions that use a value.
-fn users(value: Value) -> Vec<Value> {
+pub fn users(value: Value) -> Vec<Value> {
     let mut all = Vec::new();
     let mut at = llvm!(LLVMGetFirstUse(value));
     while !at.is_null() {

@@ -24,6 +24,7 @@ mod instrument;
 mod ir;
 mod kept_bitcode;
 mod library_calls;
+mod made_loads;
 mod plain_body;
 mod range_checks;
 mod read_modify_write;

@@ -96,8 +96,14 @@ impl Call<'_> {
             }
             "memset" if self.shaped("pin") => self.write(0, self.bytes(2)),
             "memcmp" | "bcmp" if self.shaped("ppn") => {
-                self.read(0, self.bytes(2));
-                self.read(1, self.bytes(2));
+                // LLVM makes it of `strcmp` and `strncmp` with a constant, which stop at the first difference.
+                if (0..2).any(|n| llvm!(crate::shim::dh_is_constant_data(self.argument(n))) != 0) {
+                    self.may_read(0, self.at_most(2));
+                    self.may_read(1, self.at_most(2));
+                } else {
+                    self.read(0, self.bytes(2));
+                    self.read(1, self.bytes(2));
+                }
             }
             "memchr" if self.shaped("pin") => self.may_read(0, self.at_most(2)),
             "strlen" | "strdup" | "__strdup" if self.shaped("p") => self.read(0, CString),
@@ -174,23 +180,35 @@ impl Call<'_> {
                 let size = self.ir.store_size(ir::type_of(self.argument(0))) as u32;
                 self.add(SiteKind::Write, self.argument(1), Extent::Bytes(size), FLAG_INEXACT);
             }
-            "gather" => self.lanes(SiteKind::Read, self.argument(0), result),
-            "scatter" => self.lanes(SiteKind::Write, self.argument(1), ir::type_of(self.argument(0))),
+            "gather" => self.lanes(SiteKind::Read, self.argument(0), result, self.argument(1)),
+            "scatter" => {
+                let vector = ir::type_of(self.argument(0));
+                self.lanes(SiteKind::Write, self.argument(1), vector, self.argument(2));
+            }
             _ => {}
         }
     }
 
-    fn lanes(&mut self, kind: SiteKind, pointers: Value, vector: ir::Type) {
+    /// Lanes at addresses of their own; those that a constant mask has are exact.
+    fn lanes(&mut self, kind: SiteKind, pointers: Value, vector: ir::Type, mask: Value) {
         let (count, size) = llvm!((
             LLVMGetVectorSize(vector),
             self.ir.store_size(LLVMGetElementType(vector)) as u32
         ));
         self.ir.position(self.call, self.call);
         for lane in 0..count {
+            let flags = match llvm!({
+                let known = !LLVMIsAConstant(mask).is_null();
+                known.then(|| LLVMGetAggregateElement(mask, lane))
+            }) {
+                Some(set) if !set.is_null() && constant(set) == Some(1) => 0,
+                Some(set) if !set.is_null() && constant(set) == Some(0) => continue,
+                _ => FLAG_INEXACT,
+            };
             let index = self.ir.int(lane.into());
             let pointer = llvm!(LLVMBuildExtractElement(self.ir.builder, pointers, index, c"".as_ptr()));
             self.ir.ours(pointer);
-            self.add(kind, pointer, Extent::Bytes(size), FLAG_INEXACT);
+            self.add(kind, pointer, Extent::Bytes(size), flags);
         }
     }
 

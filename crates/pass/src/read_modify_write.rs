@@ -8,7 +8,7 @@ use crate::ir::{self, llvm};
 use crate::shim;
 use crate::watched_statements::Statement;
 use deadheat_model::SiteKind;
-use deadheat_wire::object::FLAG_BITFIELD;
+use deadheat_wire::object::{FLAG_BITFIELD, FLAG_INEXACT};
 use llvm_sys::LLVMOpcode;
 use llvm_sys::core::LLVMGetNextInstruction;
 
@@ -43,6 +43,7 @@ pub fn join(statements: &mut Vec<Statement>, start: usize) {
 
 fn is_pair(load: &Statement, store: &Statement) -> bool {
     load.kind == SiteKind::Read
+        && load.flags & FLAG_INEXACT == 0
         && store.kind == SiteKind::Write
         && load.pointer == store.pointer
         && load.extent == store.extent

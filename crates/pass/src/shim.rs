@@ -55,6 +55,7 @@ unsafe extern "C" {
     pub fn dh_clone_done(map: *mut c_void);
     pub fn dh_debug_location(location: LLVMMetadataRef, out: *mut RawLocation) -> c_int;
     pub fn dh_is_own(pointer: LLVMValueRef) -> c_int;
+    pub fn dh_is_constant_data(pointer: LLVMValueRef) -> c_int;
     pub fn dh_known_alignment(pointer: LLVMValueRef, at: LLVMValueRef) -> c_uint;
     pub fn dh_uncounted_back_edges(
         function: LLVMValueRef,
@@ -71,6 +72,9 @@ unsafe extern "C" {
     pub fn dh_may_synchronise(instruction: LLVMValueRef) -> c_int;
     pub fn dh_split_cold(condition: LLVMValueRef, before: LLVMValueRef) -> LLVMValueRef;
     pub fn dh_is_vtable_access(instruction: LLVMValueRef) -> c_int;
+    pub fn dh_was_masked(load: LLVMValueRef) -> c_int;
+    pub fn dh_is_bare(instruction: LLVMValueRef) -> c_int;
+    pub fn dh_is_lanewise(instruction: LLVMValueRef) -> c_int;
     pub fn dh_depends_on(value: LLVMValueRef, load: LLVMValueRef, masked: *mut c_int) -> c_int;
     pub fn dh_single_thread_scope(instruction: LLVMValueRef) -> c_int;
     pub fn dh_is_ifunc_resolver(function: LLVMValueRef) -> c_int;

@@ -6,7 +6,7 @@
 //! loops whose trip count is not known at entry. Not watched: own and constant memory (`own_memory.cc`).
 
 use crate::ir::{self, Ir, Value, llvm};
-use crate::{inline_assembly, library_calls, read_modify_write, shim, used_lanes};
+use crate::{inline_assembly, library_calls, made_loads, read_modify_write, shim, used_lanes};
 use deadheat_model::{MemoryOrder, SiteKind};
 use deadheat_wire::object::*;
 use llvm_sys::core::*;
@@ -145,26 +145,7 @@ pub fn find(ir: &Ir, function: Value) -> Watched {
 
 fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
     match ir::opcode(i) {
-        LLVMOpcode::LLVMLoad => {
-            let size = ir.store_size(ir::type_of(i));
-            match used_lanes::of_load(ir, i) {
-                Some(parts) => {
-                    for (at, size) in parts {
-                        ir.position(i, i);
-                        let part = match at {
-                            0 => ir::operand(i, 0),
-                            _ => ir.offset(ir::operand(i, 0), ir.int(at)),
-                        };
-                        let from = found.statements.len();
-                        memory_instruction(i, part, size, SiteKind::Read, SiteKind::AtomicLoad, found);
-                        for statement in &mut found.statements[from..] {
-                            statement.align = 1 << (u64::from(statement.align) | at).trailing_zeros();
-                        }
-                    }
-                }
-                None => memory_instruction(i, ir::operand(i, 0), size, SiteKind::Read, SiteKind::AtomicLoad, found),
-            }
-        }
+        LLVMOpcode::LLVMLoad => load(ir, i, found),
         LLVMOpcode::LLVMStore => {
             let size = ir.store_size(ir::type_of(ir::operand(i, 0)));
             memory_instruction(
@@ -220,6 +201,34 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
             copied_arguments(ir, i, &mut found.statements);
         }
         _ => {}
+    }
+}
+
+fn load(ir: &Ir, i: Value, found: &mut Watched) {
+    let from = found.statements.len();
+    let pointer = ir::operand(i, 0);
+    let parts = used_lanes::of_load(ir, i).unwrap_or_else(|| vec![(0, ir.store_size(ir::type_of(i)))]);
+    for (at, size) in parts {
+        let part = if at == 0 {
+            pointer
+        } else {
+            ir.position(i, i);
+            ir.offset(pointer, ir.int(at))
+        };
+        let first = found.statements.len();
+        memory_instruction(i, part, size, SiteKind::Read, SiteKind::AtomicLoad, found);
+        for statement in &mut found.statements[first..] {
+            statement.align = 1 << (u64::from(statement.align) | at).trailing_zeros();
+        }
+    }
+    let sure = made_loads::of_load(ir, i);
+    for statement in &mut found.statements[from..] {
+        if sure != made_loads::Sure::All {
+            statement.flags |= FLAG_INEXACT;
+        }
+        if let (made_loads::Sure::FirstByte, Extent::Bytes(size)) = (sure, statement.extent) {
+            statement.extent = Extent::Dynamic(ir.int(size.into()));
+        }
     }
 }
 
