@@ -44,7 +44,7 @@ pub enum SiteKind {
     CompareExchangeResult = 13,
     /// Not a statement: one check that stands for several statements (detecting bodies only).
     Group = 14,
-    /// Inline assembly with a memory operand, taken as an atomic update of it.
+    /// Inline assembly that reads and writes a memory operand, taken as an atomic update of it.
     Assembly = 15,
 }
 

@@ -1,10 +1,13 @@
-//! Inline assembly: its memory operands are watched as atomic updates; text that may synchronise
+//! Inline assembly: its memory operands are watched as atomic operations; text that may synchronise
 //! unseen marks the unit.
 
-use crate::ir::{self, Ir, Value, llvm};
+use crate::assembly_operands::{self, Operand, Use};
+use crate::ir::{Ir, Value, llvm};
 use crate::shim;
 use crate::watched_statements::{Extent, Statement, Watched};
 use deadheat_model::{MemoryOrder, SiteKind};
+use deadheat_wire::object::FLAG_INEXACT;
+use llvm_sys::LLVMIntPredicate;
 use llvm_sys::core::*;
 use llvm_sys::prelude::LLVMModuleRef;
 
@@ -16,6 +19,9 @@ const HARMLESS: [&str; 13] = [
 /// Instructions that touch memory only where they have a memory operand in the text; operands that stand for
 /// the call's arguments are in registers, unless a constraint says otherwise ([`passes_memory`]).
 const MOVES: [&str; 4] = ["mov", "movq", "xchg", "xchgq"];
+
+/// Larger operands stand for memory of which the text may touch a part.
+const LARGEST_SURE: u32 = 16;
 
 /// Takes a call of inline assembly; false if the call is none.
 pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
@@ -29,23 +35,69 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
         return true;
     }
     found.opaque_assembly |= constraints.contains("~{memory}");
-    let mut operands = 0;
-    for n in 0..ir::argument_count(call) {
-        let ty = llvm!(shim::dh_element_type(call, n));
-        if ty.is_null() {
-            continue;
-        }
-        let pointer = ir::operand(call, n);
-        let size = ir.store_size(ty);
-        if ir::is_plain_pointer(pointer) && size > 0 && size <= u32::MAX.into() {
-            operands += 1;
-            found.statements.push(Statement {
-                order: MemoryOrder::SequentiallyConsistent,
-                ..Statement::access(call, SiteKind::Assembly, pointer, Extent::Bytes(size as u32))
-            });
-        }
+    let operands = assembly_operands::of_call(ir, call, &constraints);
+    let taken = operands.iter().filter(|o| operand(ir, call, &text, o, found)).count();
+    found.assembly += u32::from(taken > 0);
+    true
+}
+
+/// Takes a memory operand; false if it is not accessed.
+fn operand(ir: &Ir, call: Value, text: &str, operand: &Operand, found: &mut Watched) -> bool {
+    let use_ = assembly_operands::used(text, operand);
+    let kind = match use_ {
+        Use::None => return false,
+        Use::Exchange if exchange(ir, call, operand, found) => return true,
+        _ if use_.is_update() || operand.read && operand.written => SiteKind::Assembly,
+        _ if operand.written => SiteKind::AtomicStore,
+        _ => SiteKind::AtomicLoad,
+    };
+    let sure = use_.is_sure() && operand.size <= LARGEST_SURE;
+    found.statements.push(Statement {
+        order: MemoryOrder::SequentiallyConsistent,
+        flags: if sure { 0 } else { FLAG_INEXACT },
+        ..Statement::access(call, kind, operand.pointer, Extent::Bytes(operand.size))
+    });
+    true
+}
+
+/// A compare-exchange, which does not write if it fails: whether the memory changed is found by reading it before and
+/// after. (One that wrote what was there counts as failed.) False if there is no place after it.
+fn exchange(ir: &Ir, call: Value, operand: &Operand, found: &mut Watched) -> bool {
+    let after = llvm!(shim::dh_result_point(call));
+    if !matches!(operand.size, 1 | 2 | 4 | 8 | 16) || after.is_null() {
+        return false;
     }
-    found.assembly += u32::from(operands > 0);
+    let read = |at: Value| {
+        ir.position(at, call);
+        let class = llvm!(LLVMIntTypeInContext(ir.context, operand.size * 8));
+        let value = ir.load(class, operand.pointer, 1);
+        llvm!(LLVMSetVolatile(value, 1));
+        value
+    };
+    let (before, behind) = (read(call), read(after));
+    let changed = ir.compare(LLVMIntPredicate::LLVMIntNE, before, behind);
+    // A place of its own for the result's site: more may come before the instruction that follows.
+    let place = ir.ours(llvm!(LLVMBuildFreeze(ir.builder, changed, c"".as_ptr())));
+    let attempt = Statement {
+        // Other threads may run at the site, so it stands before the first reading.
+        before,
+        order: MemoryOrder::SequentiallyConsistent,
+        failure_order: MemoryOrder::SequentiallyConsistent,
+        ..Statement::access(
+            call,
+            SiteKind::AtomicCompareExchange,
+            operand.pointer,
+            Extent::Bytes(operand.size),
+        )
+    };
+    found.statements.push(attempt);
+    found.statements.push(Statement {
+        before: place,
+        success: changed,
+        order: attempt.order,
+        failure_order: attempt.failure_order,
+        ..Statement::new(call, SiteKind::CompareExchangeResult)
+    });
     true
 }
 

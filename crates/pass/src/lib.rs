@@ -15,6 +15,7 @@
 //! Architecture invariant: a module's output depends on the module alone (no addresses, no clocks, no
 //! environment), so builds are repeatable.
 
+mod assembly_operands;
 mod concolic;
 mod covered_checks;
 mod debug_location;

@@ -150,6 +150,27 @@ fn inline_assembly() {
 }
 
 #[test]
+fn operands_of_assembly() {
+    for (text, wanted) in [
+        (r#""movl %0, %%eax" : : "m"(x) : "eax""#, &["AtomicLoad"][..]),
+        (r#""movl $1, %0" : "=m"(x)"#, &["AtomicStore"]),
+        (r#""incl %0" : "+m"(x)"#, &["Assembly"]),
+        (r#""lock; orl $1, %0" : : "m"(x) : "memory""#, &["Assembly"]),
+        (r#""prefetcht0 %0" : : "m"(x)"#, &[]),
+        (r#""leaq %0, %%rax" : : "m"(x) : "rax""#, &[]),
+        (
+            r#""lock; cmpxchgl %%ecx, %0" : "+m"(x) : : "eax""#,
+            &["AtomicCompareExchange", "CompareExchangeResult"],
+        ),
+    ] {
+        let source = format!("int x; void f(void) {{ __asm__ volatile({text}); }}");
+        let found = support::statements(&build(Language::C, &["-O1"], &source));
+        let kinds: Vec<&str> = found.iter().filter_map(|s| s.split(' ').nth(1)).collect();
+        assert_eq!(kinds, wanted, "{text}");
+    }
+}
+
+#[test]
 fn fences_and_hints_in_assembly_are_harmless() {
     for text in [
         "",

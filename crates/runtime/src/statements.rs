@@ -176,7 +176,7 @@ pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) 
     let flags = AccessFlags {
         write: event.writes(),
         atomic: true,
-        inexact: false,
+        inexact: site.flags & FLAG_INEXACT != 0,
     };
     let kind = match site.kind {
         SiteKind::AtomicCompareExchange if !event.writes() => SiteKind::AtomicLoad,

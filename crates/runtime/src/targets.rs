@@ -101,12 +101,18 @@ pub fn at_site(site: &Site, address: u64, len: u64, frame: Frame) {
         SiteKind::CompareExchangeResult => exchanged(thread, address & 1 != 0),
         SiteKind::Fence => observe::fence(thread, site.order),
         kind if kind.is_access() => {
-            let len = extent(site, address, len);
+            let sure = extent(site, address, len);
+            // An operation that perhaps is none orders all the same: too much of that costs finds, too little truth.
+            let len = if site.kind.is_atomic() && sure == 0 {
+                u64::from(site.size)
+            } else {
+                sure
+            };
             if len == 0 {
                 return;
             }
             note_frame(frame);
-            if site.target {
+            if site.target && sure > 0 {
                 target(thread, site, address, len, frame);
             } else if kind.is_atomic() {
                 atomic(thread, site, address, len);
