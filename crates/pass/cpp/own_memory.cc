@@ -53,10 +53,14 @@ extern "C" int dh_is_own(LLVMValueRef pointer) {
   return !Objects.empty();
 }
 
-// Whether the pointer is into a global constant.
+// Whether the pointer is into a global constant, or may be.
 extern "C" int dh_is_constant_data(LLVMValueRef pointer) {
-  auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(unwrap(pointer)));
-  return G && G->isConstant();
+  SmallVector<const Value *, 4> Objects;
+  getUnderlyingObjects(unwrap(pointer), Objects);
+  return any_of(Objects, [](const Value *O) {
+    auto *G = dyn_cast<GlobalVariable>(O);
+    return G && G->isConstant();
+  });
 }
 
 // Alignment of the pointer as far as its definition tells.

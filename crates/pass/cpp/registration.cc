@@ -53,14 +53,19 @@ void markMasked(StringRef Pass, Any IR, const PreservedAnalyses &) {
       Call->setMetadata(MaskedLoad, Mark);
 }
 
-// Vectorised, a loop that may be left early reads elements behind the one at which it is left. Nothing tells those
-// reads from the program's own afterwards, and no attribute of a function forbids them.
-void forbidEarlyExitVectorisation() {
-  constexpr StringRef Name = "enable-early-exit-vectorization";
+// What no attribute of a function forbids, and whose reads nothing tells from the program's own afterwards:
+// - vectorised, a loop that may be left early reads elements behind the one at which it is left;
+// - a value that a loop loads and one of its branches may change is loaded again at the end of that branch, also
+//   where the loop ends then (a lock that the branch gave back, say, is no longer held).
+void forbidReads() {
   auto &Options = cl::getRegisteredOptions();
-  if (auto Option = Options.find(Name); Option != Options.end())
-    Option->second->addOccurrence(0, Name, "false", /*MultiArg=*/true);
+  for (StringRef Name : {"enable-early-exit-vectorization", "enable-load-in-loop-pre"})
+    if (auto Option = Options.find(Name); Option != Options.end())
+      Option->second->addOccurrence(0, Name, "false", /*MultiArg=*/true);
 }
+
+// A callee's load that it makes on some paths only would be made by its callers in any case.
+bool mayRun(StringRef Pass, Any) { return Pass != "ArgumentPromotionPass"; }
 
 // Both must run on optnone functions and at -O0: hence isRequired.
 struct KeepBitcode : PassInfoMixin<KeepBitcode> {
@@ -103,9 +108,11 @@ extern "C" int dh_was_masked(LLVMValueRef load) { return unwrap<Instruction>(loa
 extern "C" void dh_register(void *pass_builder) {
   PassBuilder &PB = *static_cast<PassBuilder *>(pass_builder);
   static std::once_flag Once; // backends of one link register side by side
-  std::call_once(Once, forbidEarlyExitVectorisation);
-  if (auto *Callbacks = PB.getPassInstrumentationCallbacks())
+  std::call_once(Once, forbidReads);
+  if (auto *Callbacks = PB.getPassInstrumentationCallbacks()) {
     Callbacks->registerAfterPassCallback(markMasked);
+    Callbacks->registerShouldRunOptionalPassCallback(mayRun);
+  }
   PB.registerPipelineStartEPCallback([](ModulePassManager &MPM, OptimizationLevel) { MPM.addPass(KeepBitcode()); });
   PB.registerOptimizerLastEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase) { MPM.addPass(Instrument()); });
