@@ -15,6 +15,7 @@ const DT_HASH: u64 = 4;
 const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
+const DT_VERDEF: u64 = 0x6fff_fffc;
 
 /// A loaded file.
 pub struct Image {
@@ -24,6 +25,8 @@ pub struct Image {
     pub bias: u64,
     /// Names it imports.
     pub imports: Vec<&'static str>,
+    /// Versions of its interface that it defines (`GLIBC_2.34`).
+    pub versions: Vec<&'static str>,
 }
 
 /// All loaded files, the executable first.
@@ -62,19 +65,21 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
         let name = String::from_utf8_lossy(c_string(info.dlpi_name)).into_owned();
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
         let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
-        let imports = dynamic.map(|h| imports(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
+        let names = dynamic.map(|h| names(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
+        let (imports, versions) = names.unwrap_or_default();
         (*(images as *mut Vec<Image>)).push(Image {
             name,
             bias: info.dlpi_addr,
-            imports: imports.unwrap_or_default(),
+            imports,
+            versions,
         });
     }
     0
 }
 
-/// Undefined dynamic symbols of a file.
-unsafe fn imports(base: Elf64_Addr, mut entry: *const [u64; 2]) -> Vec<&'static str> {
-    let (mut strings, mut symbols, mut hash, mut gnu) = (0, 0, 0, 0);
+/// Undefined dynamic symbols of a file, and the versions that it defines.
+unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Vec<&'static str>, Vec<&'static str>) {
+    let (mut strings, mut symbols, mut hash, mut gnu, mut versions) = (0, 0, 0, 0, 0);
     // SAFETY: a dynamic section ends in DT_NULL.
     unsafe {
         while (*entry)[0] != DT_NULL {
@@ -86,12 +91,13 @@ unsafe fn imports(base: Elf64_Addr, mut entry: *const [u64; 2]) -> Vec<&'static 
                 DT_SYMTAB => symbols = address,
                 DT_HASH => hash = address,
                 DT_GNU_HASH => gnu = address,
+                DT_VERDEF => versions = address,
                 _ => {}
             }
             entry = entry.add(1);
         }
         if strings == 0 || symbols == 0 {
-            return Vec::new();
+            return Default::default();
         }
         // Undefined symbols come before the first one that the GNU hash covers.
         let count = match (gnu, hash) {
@@ -101,10 +107,30 @@ unsafe fn imports(base: Elf64_Addr, mut entry: *const [u64; 2]) -> Vec<&'static 
         };
         let table = core::slice::from_raw_parts(symbols as *const Elf64_Sym, count as usize);
         let undefined = table.iter().filter(|s| s.st_shndx == 0 && s.st_name != 0);
-        undefined
-            .filter_map(|s| {
-                core::str::from_utf8(c_string((strings + u64::from(s.st_name)) as *const libc::c_char)).ok()
-            })
-            .collect()
+        let imports = undefined.filter_map(|s| string(strings, s.st_name)).collect();
+        (imports, defined_versions(versions, strings))
     }
+}
+
+/// A name in a file's table of strings.
+unsafe fn string(strings: u64, at: u32) -> Option<&'static str> {
+    // SAFETY: as our caller promises: the table of a loaded file.
+    core::str::from_utf8(unsafe { c_string((strings + u64::from(at)) as *const libc::c_char) }).ok()
+}
+
+/// The names of version definitions (`Elf64_Verdef`: the first auxiliary entry's offset is its fourth word, the next
+/// definition's the fifth; an auxiliary entry begins with the name).
+unsafe fn defined_versions(mut at: u64, strings: u64) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    // SAFETY: the loader's tables; definitions end in one without a next.
+    unsafe {
+        while at != 0 {
+            let words = at as *const u32;
+            let name = *((at + u64::from(*words.add(3))) as *const u32);
+            found.extend(string(strings, name));
+            let next = *words.add(4);
+            at = if next == 0 { 0 } else { at + u64::from(next) };
+        }
+    }
+    found
 }

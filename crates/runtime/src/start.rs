@@ -253,30 +253,40 @@ fn policy(plan: &Plan) -> AnyPolicy {
     AnyPolicy::from_plan(kind, pair)
 }
 
-/// Libraries whose synchronisation goes through what we interpose, or that have none worth seeing. Not libc++: its
-/// `call_once` publishes with an atomic store of its own, which compiled code reads inline.
-const BENIGN: [&str; 15] = [
-    "libc.so",
-    "libm.so",
-    "ld-linux",
-    "libpthread.so",
-    "libdl.so",
-    "librt.so",
-    "libgcc_s.so",
-    "libstdc++.so",
-    "libatomic.so",
-    "linux-vdso.so",
-    "libutil.so",
-    "libresolv.so",
-    "libc++abi.so",
-    "libunwind.so",
-    "libnss_",
+/// Libraries whose synchronisation goes through what we interpose, or that have none worth seeing: the beginning of the
+/// file's name, and of a version that it defines. A project may have a `libutil.so` of its own; it has no such versions.
+/// Not libc++: its `call_once` publishes with an atomic store of its own, which compiled code reads inline.
+const BENIGN: [(&str, &str); 12] = [
+    ("libc.so", "GLIBC_2."),
+    ("libm.so", "GLIBC_2."),
+    ("ld-linux", "GLIBC_2."),
+    ("libpthread.so", "GLIBC_2."),
+    ("libdl.so", "GLIBC_2."),
+    ("librt.so", "GLIBC_2."),
+    ("libutil.so", "GLIBC_2."),
+    ("libresolv.so", "GLIBC_2."),
+    ("libgcc_s.so", "GCC_3."),
+    ("libstdc++.so", "GLIBCXX_3."),
+    ("libatomic.so", "LIBATOMIC_1."),
+    ("linux-vdso.so", "LINUX_2."),
 ];
+
+/// The same for libraries that define no versions: known by their name in the system's directories.
+const BENIGN_IN_SYSTEM: [&str; 3] = ["libc++abi.so", "libunwind.so", "libnss_"];
+const SYSTEM: [&str; 4] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/"];
 
 /// Libraries without sites whose synchronisation would be unseen.
 pub fn opaque(images: &[images::Image]) -> Vec<String> {
-    let file = |path: &str| path.rsplit('/').next().unwrap_or_default().as_bytes().to_vec();
-    let benign = |i: &images::Image| BENIGN.iter().any(|b| file(&i.name).starts_with(b.as_bytes()));
+    fn file(path: &str) -> &str {
+        path.rsplit('/').next().unwrap_or_default()
+    }
+    let begins = |name: &str, with: &str| name.starts_with(with);
+    let benign = |i: &images::Image| {
+        let name = file(&i.name);
+        let versioned = |b: &(&str, &str)| begins(name, b.0) && i.versions.iter().any(|v| begins(v, b.1));
+        BENIGN.iter().any(versioned)
+            || BENIGN_IN_SYSTEM.iter().any(|b| begins(name, b)) && SYSTEM.iter().any(|s| begins(&i.name, s))
+    };
     let built = |i: &images::Image| {
         ["dh_register_module", "__tsan_init"]
             .iter()
@@ -289,11 +299,15 @@ pub fn opaque(images: &[images::Image]) -> Vec<String> {
 /// Names of functions that synchronise begin so.
 const FAMILIES: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "call_once"];
 
+/// Whether a function synchronises threads.
+pub fn synchronises(name: &str) -> bool {
+    name == "syscall" || FAMILIES.iter().any(|f| name.starts_with(f))
+}
+
 /// Holds that our functions are reached, and that every synchronisation call in sight is modelled.
 pub fn self_check(images: &[images::Image]) {
     for &(name, own) in crate::intercept::REPRESENTATIVES {
-        // SAFETY: a C string and a pseudo-handle.
-        let seen = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+        let seen = crate::real::look_up(libc::RTLD_DEFAULT, name);
         if seen != own as usize && seen != 0 {
             unmodelled(&name.to_string_lossy(), "does not reach the runtime");
         }

@@ -34,9 +34,9 @@ type Start = unsafe extern "C" fn(c_uint, *const c_char) -> *const Tool;
 pub unsafe extern "C" fn ompt_start_tool(version: c_uint, library: *const c_char) -> *const Tool {
     // SAFETY: the next function of this name, which has this type; the caller's arguments.
     unsafe {
-        let next = libc::dlsym(libc::RTLD_NEXT, c"ompt_start_tool".as_ptr());
-        if !next.is_null() {
-            let tool = core::mem::transmute::<*mut c_void, Start>(next)(version, library);
+        let next = crate::real::find(c"ompt_start_tool");
+        if next != 0 {
+            let tool = core::mem::transmute::<usize, Start>(next)(version, library);
             if !tool.is_null() {
                 return tool;
             }

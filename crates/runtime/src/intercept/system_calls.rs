@@ -58,6 +58,10 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
                 super::not_modelled("io_uring_setup");
                 return None;
             }
+            libc::SYS_arch_prctl => {
+                super::segments::refuse_gs(fd);
+                return None;
+            }
             libc::SYS_exit_group => exits::_exit(fd),
             _ => return None,
         }
