@@ -330,7 +330,7 @@ fn positions_optimisation_and_linkers() {
         "-Os",
         "-Og",
         "-Ofast -Wno-deprecated",
-        "-fno-pie -no-pie",
+        "-fno-pie",
         "-fPIC",
         "-fPIE -pie",
         "-g0",
@@ -370,6 +370,14 @@ fn positions_optimisation_and_linkers() {
     let lto = place.shell("$CC -flto -c main.c add.c && $CC -flto main.o add.o -o x && ./x");
     assert_eq!(text(&lto.stdout), "42\n");
     assert_eq!(text(&lto.stderr).matches("-flto").count(), 1, "{}", text(&lto.stderr));
+    let fixed = place.shell("$CC -no-pie main.c add.c -o x && ./x");
+    assert_eq!(text(&fixed.stdout), "42\n");
+    assert_eq!(
+        text(&fixed.stderr).matches("-no-pie").count(),
+        1,
+        "{}",
+        text(&fixed.stderr)
+    );
     assert_eq!(
         place.quiet("$CC -O2 -fno-ipa-icf -fno-tree-sra -fdump-tree-all main.c add.c -o x && ./x"),
         "42\n"

@@ -21,13 +21,30 @@ pub enum Treatment {
     Nothing,
 }
 
+/// Whether this module has the function's code.
+pub fn is_defined(function: Value) -> bool {
+    llvm!(LLVMIsDeclaration(function) == 0 && LLVMGetLinkage(function) != LLVMLinkage::LLVMAvailableExternallyLinkage)
+}
+
+/// Whether the function takes the place of one of the runtime's, which are weak: what it orders is unseen then.
+pub fn stands_before_runtime(function: Value) -> bool {
+    const FAMILIES: [&str; 6] = ["pthread_", "sem_", "mtx_", "cnd_", "thrd_", "call_once"];
+    const EXPORTS: &str = include_str!("../../runtime/exports.txt");
+    let local = llvm!(matches!(
+        LLVMGetLinkage(function),
+        LLVMLinkage::LLVMInternalLinkage | LLVMLinkage::LLVMPrivateLinkage
+    ));
+    let name = ir::name(function);
+    is_defined(function)
+        && !local
+        && FAMILIES.iter().any(|f| name.starts_with(f))
+        && EXPORTS.lines().any(|line| line == name)
+}
+
 /// Decides for a function.
 pub fn treatment(function: Value) -> Treatment {
-    let elsewhere = llvm!(
-        LLVMIsDeclaration(function) != 0 || LLVMGetLinkage(function) == LLVMLinkage::LLVMAvailableExternallyLinkage
-    );
     let name = ir::name(function);
-    if elsewhere || name.starts_with("llvm.") || name.starts_with("dh_") || name.starts_with("__llvm_") {
+    if !is_defined(function) || name.starts_with("llvm.") || name.starts_with("dh_") || name.starts_with("__llvm_") {
         Treatment::Nothing
     } else if has_attribute(function, "naked") {
         Treatment::Naked

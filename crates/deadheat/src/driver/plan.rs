@@ -77,6 +77,13 @@ pub fn plan(line: &CommandLine, parts: &Parts, probe: bool) -> Result<Plan, Driv
         plan.warnings
             .push("-flto is left out: sites are made per object; the program works the same".to_owned());
     }
+    if plan.links == Some(Output::Executable) && !probe && line.options().any(is_fixed_position) {
+        plan.warnings.push(
+            "-no-pie is left out: the program is position-independent, so that its memory has a shadow. Where code \
+             needs fixed addresses (assembly, say), the linker will name it; build that part anew or with clang"
+                .to_owned(),
+        );
+    }
     if plan.links == Some(Output::Executable) {
         drop_version_scripts(&mut plan);
     }
@@ -176,8 +183,8 @@ fn refuse(line: &CommandLine) -> Result<(), DriverError> {
         .find(|o| matches!(*o, "-static" | "--static" | "-static-pie"));
     if let (Stage::Link, Some(fixed)) = (line.stage, fixed) {
         return refused(format!(
-            "{fixed}: in a static program the thread calls cannot be taken over. Leave {fixed} out (static archives, \
-             -static-libgcc and -static-libstdc++ may stay)"
+            "{fixed}: in a static program the thread calls cannot be taken over. Leave {fixed} out (static archives and \
+             -static-libgcc may stay)"
         ));
     }
     Ok(())
@@ -265,7 +272,9 @@ fn keep(
         "debug information stays in the object"
     } else if matches!(option, "-fomit-frame-pointer" | "-momit-leaf-frame-pointer") {
         "stacks are read by frame pointers"
-    } else if !keep_positions && matches!(option, "-no-pie" | "-no-PIE" | "-nopie") {
+    } else if option == "-static-libstdc++" {
+        "what libstdc++ does inside is known of the shared library only"
+    } else if !keep_positions && is_fixed_position(option) {
         "programs are position-independent"
     } else if !keep_positions && matches!(option, "-fno-pie" | "-fno-PIE" | "-fno-pic" | "-fno-PIC") {
         "code is position-independent"
@@ -278,6 +287,11 @@ fn keep(
     };
     notes.push(format!("{option} left out: {reason}"));
     false
+}
+
+/// Whether an option asks for a program at a fixed address.
+fn is_fixed_position(option: &str) -> bool {
+    matches!(option, "-no-pie" | "-no-PIE" | "-nopie")
 }
 
 /// A version script that makes a program's names local would hide the runtime's from libraries. In a program,
