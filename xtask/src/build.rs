@@ -187,6 +187,10 @@ fn links(dist: &Path) -> Outcome {
     for driver in part::DRIVERS {
         link(Path::new("deadheat"), &dist.join(driver))?;
     }
+    if let Some(directory) = Path::new(part::LINKER).parent() {
+        fs::create_dir_all(dist.join(directory))?;
+    }
+    link(Path::new("../../../bin/deadheat"), &dist.join(part::LINKER))?;
     for name in part::COMPILER_NAMES {
         link(
             Path::new("../../../bin/deadheat"),

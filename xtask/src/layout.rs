@@ -44,6 +44,8 @@ pub mod part {
     pub const COMPILERS: &str = "lib/deadheat/compilers";
     /// The names there; each leads to the tool.
     pub const COMPILER_NAMES: [&str; 6] = ["cc", "gcc", "clang", "c++", "g++", "clang++"];
+    /// The tool by a linker's name, for clang to call.
+    pub const LINKER: &str = "lib/deadheat/linker/ld";
     /// The pass plugin.
     pub const PASS: &str = "lib/deadheat/libdeadheat_pass.so";
     /// The worker that lowers bitcode.

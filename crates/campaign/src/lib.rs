@@ -38,6 +38,7 @@ pub mod inputs;
 pub mod left_out;
 pub mod limits;
 pub mod linked_code;
+pub mod linked_files;
 pub mod measuring;
 pub mod minimisation;
 pub mod misuse;

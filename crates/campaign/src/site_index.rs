@@ -1,6 +1,7 @@
 //! The sites of a run's modules: from a site to its statement, from a statement to all its copies.
 
 use crate::call_sites;
+use crate::linked_files;
 use crate::measuring::Function;
 use crate::statement::Statement;
 use deadheat_model::SiteId;
@@ -57,7 +58,7 @@ fn read(path: &Path) -> File {
         meta: section(META),
         units: section(UNITS),
         variables: variables(&elf),
-        foreign: foreign(&section(LINK_SECTION).1),
+        foreign: foreign(&elf, path),
         calls: Vec::new(),
     }
 }
@@ -77,41 +78,15 @@ fn variables(elf: &object::File<'_>) -> Vec<(u64, u64)> {
     found
 }
 
-/// Section in which the compiler driver records a link: magic, length, JSON; once per link.
-const LINK_SECTION: &str = ".dh.link";
-const LINK_MAGIC: [u8; 8] = *b"DHLK\x01\0\0\0";
-
-/// What is read of a link's record.
-#[derive(serde::Deserialize)]
-struct Link {
-    inputs: Vec<LinkInput>,
-}
-
-/// An input of a link.
-#[derive(serde::Deserialize)]
-struct LinkInput {
-    path: String,
-    kind: String,
-    unwatched: u32,
-}
-
-/// Inputs that brought code without sites into the file. Shared libraries are judged by the runtime, as loaded.
-fn foreign(mut bytes: &[u8]) -> Vec<String> {
-    let mut found = Vec::new();
-    while let Some((length, rest)) = bytes
-        .strip_prefix(&LINK_MAGIC)
-        .and_then(|rest| rest.split_first_chunk::<8>())
-    {
-        let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-        let Some((json, rest)) = rest.split_at_checked(length) else {
-            break;
-        };
-        let inputs = serde_json::from_slice::<Link>(json).map_or_else(|_| Vec::new(), |link| link.inputs);
-        let linked = |i: &LinkInput| i.unwatched > 0 && matches!(i.kind.as_str(), "object" | "archive" | "assembly");
-        found.extend(inputs.into_iter().filter(linked).map(|i| i.path));
-        bytes = rest;
-    }
-    found
+/// What brought code without sites into the file, as far as that is known. Shared libraries are judged by the runtime, as
+/// loaded.
+fn foreign(elf: &object::File<'_>, path: &Path) -> Vec<String> {
+    let section = elf.section_by_name(linked_files::SECTION);
+    let read = section.and_then(|s| s.data().ok()).unwrap_or_default();
+    linked_files::without_sites(read).unwrap_or_else(|| {
+        let file = path.file_name().unwrap_or_default().to_string_lossy();
+        vec![format!("what else was linked into {file} is not known")]
+    })
 }
 
 impl File {
@@ -283,29 +258,5 @@ impl SiteIndex {
     /// Objects and archives without sites that are linked in: what they do is not watched.
     pub fn foreign(&self) -> impl Iterator<Item = &str> {
         self.files.iter().flat_map(|f| &f.foreign).map(String::as_str)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn objects_without_sites_are_read_from_the_link() {
-        let input =
-            |kind: &str, unwatched: u32| format!(r#"{{"path":"{kind}","kind":"{kind}","unwatched":{unwatched}}}"#);
-        let inputs = [
-            input("object", 1),
-            input("archive", 0),
-            input("shared-library", 1),
-            input("assembly", 1),
-        ];
-        let json = format!(r#"{{"version":1,"inputs":[{}]}}"#, inputs.join(","));
-        let mut section = LINK_MAGIC.to_vec();
-        section.extend((json.len() as u64).to_le_bytes());
-        section.extend(json.as_bytes());
-        assert_eq!(foreign(&section), ["object", "assembly"]);
-        assert_eq!(foreign(&section[..section.len() - 1]), [""; 0]);
-        assert_eq!(foreign(b"noise"), [""; 0]);
     }
 }

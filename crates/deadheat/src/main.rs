@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         Some((Tool::Compiler(language), rest)) => driver::compile(language, rest),
         Some((Tool::Rustc, rest)) => driver::rust::compile(rest),
         Some((Tool::RustLinker, rest)) => driver::rust::link(rest),
+        Some((Tool::Linker, rest)) => driver::linker::run(rest),
         Some((Tool::Cargo, rest)) => cli::cargo::main(rest),
         None => on_own_stack(cli::main),
     }

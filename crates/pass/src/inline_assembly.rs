@@ -34,7 +34,7 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
     if is_harmless(&text, passes_memory(&constraints)) {
         return true;
     }
-    found.opaque_assembly |= constraints.contains("~{memory}");
+    found.opaque_assembly |= constraints.contains("~{memory}") || reaches_further(&text);
     let operands = assembly_operands::of_call(ir, call, &constraints);
     let taken = operands.iter().filter(|o| operand(ir, call, &text, o, found)).count();
     found.assembly += u32::from(taken > 0);
@@ -101,7 +101,19 @@ fn exchange(ir: &Ir, call: Value, operand: &Operand, found: &mut Watched) -> boo
     true
 }
 
-/// Whether the module has assembly at file level that may synchronise unseen: instructions, not directives.
+/// Whether the text touches memory that is no operand: by an address in a register, in code that it calls, or in what
+/// cannot be read here (directives).
+fn reaches_further(text: &str) -> bool {
+    const ELSEWHERE: [&str; 8] = ["call", "callq", "jmp", "jmpq", "syscall", "sysenter", "int", "int3"];
+    text.contains(['(', '['])
+        || text.split(['\n', ';']).map(str::trim).any(|line| {
+            let first = line.split_whitespace().next().unwrap_or_default();
+            first.starts_with('.') || ELSEWHERE.contains(&first)
+        })
+}
+
+/// Whether the module has assembly at file level that may synchronise unseen: instructions and what is included from
+/// elsewhere, not other directives.
 pub fn in_module(module: LLVMModuleRef) -> bool {
     let mut length = 0;
     let text = llvm!(LLVMGetModuleInlineAsm(module, &mut length));
@@ -113,7 +125,7 @@ pub fn in_module(module: LLVMModuleRef) -> bool {
     let code: Vec<&str> = text
         .split(['\n', ';'])
         .map(|line| line.rsplit_once(':').map_or(line, |(_, behind)| behind).trim())
-        .filter(|line| !line.starts_with('.'))
+        .filter(|line| !line.starts_with('.') || line.starts_with(".inc"))
         .collect();
     !is_harmless(&code.join("\n"), true)
 }

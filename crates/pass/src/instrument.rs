@@ -7,7 +7,7 @@ use crate::tables::Tables;
 use crate::units::Unit;
 use crate::watched_functions::{self, Treatment};
 use crate::watched_statements::{self, Extent, Statement, Watched};
-use crate::{debug_location, inline_assembly, kept_bitcode, shim};
+use crate::{debug_location, inline_assembly, kept_bitcode, seen_functions, shim};
 use deadheat_wire::object::UNIT_OPAQUE_ASSEMBLY;
 use llvm_sys::core::*;
 use llvm_sys::prelude::*;
@@ -34,8 +34,16 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
     }
     for (n, function) in ir::functions(module).into_iter().enumerate() {
         let treatment = watched_functions::treatment(function);
+        if watched_functions::stands_before_runtime(function) {
+            unit.flags |= UNIT_OPAQUE_ASSEMBLY;
+        }
         match treatment {
-            Treatment::Nothing => continue,
+            Treatment::Nothing => {
+                if watched_functions::is_defined(function) && synchronises(function) {
+                    unit.flags |= UNIT_OPAQUE_ASSEMBLY;
+                }
+                continue;
+            }
             Treatment::Naked => {
                 unit.naked += 1;
                 unit.flags |= UNIT_OPAQUE_ASSEMBLY;
@@ -67,6 +75,7 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
         }
     }
     tables.write(&ir, &unit);
+    seen_functions::write(module);
     kept_bitcode::write(module);
 }
 

@@ -86,7 +86,7 @@ fn stored(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// Bytes as they stand in an assembler's string.
-fn escaped(bytes: &[u8]) -> String {
+pub fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() * 3);
     for byte in bytes {
         match byte {

@@ -30,6 +30,7 @@ mod plain_body;
 mod range_checks;
 mod read_modify_write;
 mod section_globals;
+mod seen_functions;
 mod shim;
 mod tables;
 mod units;

@@ -31,6 +31,9 @@ pub const UNITS: &str = "dh_units";
 pub const META: &str = "dh_meta";
 /// Name of the section of kept bitcode (not loaded).
 pub const BITCODE: &str = ".dh.bc";
+/// Name of the section of the names of all functions that the pass has looked at, each ended by NUL. It stays in
+/// relocatable objects alone: code in an object that is none of these has no sites.
+pub const SEEN: &str = ".dh.seen";
 /// First bytes of each piece in [`BITCODE`]: magic, then `u64` length of what follows, then zstd-compressed bitcode.
 pub const BITCODE_MAGIC: [u8; 8] = *b"DHBC\x01\0\0\0";
 

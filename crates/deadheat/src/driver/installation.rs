@@ -16,6 +16,8 @@ pub struct Parts {
     pub module: PathBuf,
     /// Directory of `deadheat.h`.
     pub include: PathBuf,
+    /// This tool by a linker's name, which clang calls.
+    pub linker: PathBuf,
     /// The linker's list of names that executables export.
     pub exports: PathBuf,
 }
@@ -27,6 +29,7 @@ impl Parts {
             pass: directory.join("libdeadheat_pass.so"),
             runtime: directory.join("deadheat_rt.o"),
             module: directory.join("deadheat_module.o"),
+            linker: directory.join("linker/ld"),
             include: directory.ancestors().nth(2).unwrap_or(directory).join("include"),
             exports: directory.join("deadheat_rt.list"),
         }
@@ -40,6 +43,7 @@ impl Parts {
             "deadheat_rt.o",
             "deadheat_module.o",
             "deadheat_rt.list",
+            "linker/ld",
         ] {
             if !directory.join(name).is_file() {
                 return Err(DriverError::PartMissing { name, directory });

@@ -8,8 +8,9 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use rustix::fs::{MemfdFlags, memfd_create};
@@ -18,6 +19,7 @@ use super::command_line::{CommandLine, Content, Stage};
 use super::frontend::{Frontend, SPECS};
 use super::installation::{self, Parts};
 use super::link_record::LinkRecord;
+use super::linker;
 use super::log::{self, Entry};
 use super::plan::{self, Output, Plan};
 use super::{DriverError, Language, response_file};
@@ -48,7 +50,7 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, Dri
     } else {
         plan::plan(&line, &parts, probe)
     };
-    let plan = match planned {
+    let mut plan = match planned {
         Ok(plan) => plan,
         Err(error) => {
             if !probe {
@@ -63,6 +65,11 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, Dri
     if !probe {
         tell(&line, &plan, &directory);
     }
+    let linker = if probe {
+        None
+    } else {
+        stand_before_linker(&line, &mut plan, &parts, &compiler)
+    };
     let record = record(&line, &words, &plan, &directory);
     let inputs = record.as_ref().map(path_of);
     let mut all = plan.command_line(language, inputs);
@@ -78,7 +85,12 @@ pub fn run(language: Language, arguments: &[OsString]) -> Result<Infallible, Dri
     }
     let as_written = plan.changes_nothing(&line) && words.len() == arguments.len();
     let long = if as_written { None } else { shorten(&mut all) };
-    let error = Command::new(&compiler).args(&all).exec();
+    let mut command = Command::new(&compiler);
+    command.args(&all);
+    if let Some(real) = linker {
+        command.env(linker::REAL, real);
+    }
+    let error = command.exec();
     drop((record, long, specs));
     Err(DriverError::Start {
         program: compiler,
@@ -134,6 +146,20 @@ fn record(line: &CommandLine, words: &[OsString], plan: &Plan, directory: &Path)
     )
 }
 
+/// Has clang call us in the place of the linker, where something is linked for good; returns the linker.
+fn stand_before_linker(line: &CommandLine, plan: &mut Plan, parts: &Parts, clang: &Path) -> Option<PathBuf> {
+    let linked = matches!(plan.links, Some(Output::Executable | Output::SharedLibrary));
+    if !linked || plan.gcc || line.has("-###") {
+        return None;
+    }
+    let real = linker::real(line, clang)?;
+    plan.theirs.retain(|word| !word.as_bytes().starts_with(b"--ld-path="));
+    let mut option = OsString::from("--ld-path=");
+    option.push(&parts.linker);
+    plan.ours.push(option);
+    Some(real)
+}
+
 /// Puts arguments that are too long for a command line into a response file.
 fn shorten(words: &mut Vec<OsString>) -> Option<OwnedFd> {
     if words.iter().map(|word| word.len() + 9).sum::<usize>() < LONG {
@@ -155,7 +181,7 @@ fn shorten(words: &mut Vec<OsString>) -> Option<OwnedFd> {
 }
 
 /// A file in memory that child processes inherit; none where there is no `/proc` to open it by.
-fn memory_file(name: &str, contents: &[u8]) -> Option<OwnedFd> {
+pub fn memory_file(name: &str, contents: &[u8]) -> Option<OwnedFd> {
     let file = memfd_create(name, MemfdFlags::empty()).ok()?;
     let mut file = File::from(file);
     file.write_all(contents).ok()?;
@@ -163,6 +189,6 @@ fn memory_file(name: &str, contents: &[u8]) -> Option<OwnedFd> {
     Path::new(&path_of(&file)).exists().then_some(file)
 }
 
-fn path_of(file: &OwnedFd) -> OsString {
+pub fn path_of(file: &OwnedFd) -> OsString {
     format!("/proc/self/fd/{}", file.as_raw_fd()).into()
 }

@@ -9,8 +9,11 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use deadheat_campaign::linked_files;
 use object::read::archive::ArchiveFile;
-use object::{Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SectionFlags, SectionKind, SymbolKind};
+use object::{
+    FileFlags, Object, ObjectSection, ObjectSymbol, ReadCache, ReadRef, SectionFlags, SectionKind, SymbolKind,
+};
 use serde::{Deserialize, Serialize};
 
 use super::Language;
@@ -24,7 +27,7 @@ pub const MAGIC: [u8; 8] = *b"DHLK\x01\0\0\0";
 /// Names of parts without sites that are kept; beyond it they are only counted.
 const NAMES: usize = 64;
 /// What the names begin with that code calls which is instrumented for ThreadSanitizer: such a call is a site.
-const CALLS: &str = "__tsan_";
+pub const CALLS: &str = "__tsan_";
 
 /// How a program or library was linked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -90,7 +93,7 @@ impl LinkRecord {
         }
     }
 
-    /// A relocatable object that holds nothing but this record.
+    /// A relocatable object that holds nothing but this record, and room for what the linker will have read.
     pub fn to_object(&self) -> Option<Vec<u8>> {
         let json = serde_json::to_vec(self).ok()?;
         let mut data = MAGIC.to_vec();
@@ -101,13 +104,23 @@ impl LinkRecord {
             object::Architecture::X86_64,
             object::Endianness::Little,
         );
+        // Only by the flags of its system a section that nothing refers to stays under bfd's --gc-sections.
+        file.flags = FileFlags::Elf {
+            os_abi: object::elf::ELFOSABI_GNU,
+            abi_version: 0,
+            e_flags: Default::default(),
+        };
+        let read = (linked_files::SECTION, linked_files::empty());
         // Without .note.GNU-stack the linker would make the program's stack executable.
-        for (name, data) in [(SECTION, data), (".note.GNU-stack", Vec::new())] {
+        for (name, data) in [(SECTION, data), read, (".note.GNU-stack", Vec::new())] {
             let id = file.add_section(Vec::new(), name.as_bytes().to_vec(), SectionKind::Other);
             let section = file.section_mut(id);
             section.flags = SectionFlags::Elf {
                 sh_type: object::elf::SHT_PROGBITS,
-                sh_flags: object::elf::SectionFlags(0),
+                sh_flags: match data.is_empty() {
+                    true => object::elf::SectionFlags(0),
+                    false => object::elf::SHF_GNU_RETAIN,
+                },
             };
             section.set_data(data, 1);
         }
@@ -231,7 +244,7 @@ impl Census {
 
 /// What of Rust's own has no sites and hides nothing by it: libraries that share nothing, and the object that
 /// rustc makes to name the allocator.
-fn is_rusts_own<'data, R: ReadRef<'data>>(file: &object::File<'data, R>, name: &str) -> bool {
+pub fn is_rusts_own<'data, R: ReadRef<'data>>(file: &object::File<'data, R>, name: &str) -> bool {
     let archive = Path::new(name.split('(').next().unwrap_or_default());
     let names_allocator = |name: &str| name.contains("___rustc") && name.contains("__rust_");
     let mut functions = file

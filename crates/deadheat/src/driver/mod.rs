@@ -16,6 +16,7 @@ mod gcc_only;
 pub mod installation;
 mod invoke;
 pub mod link_record;
+pub mod linker;
 mod log;
 mod option_table;
 pub mod plan;
@@ -23,6 +24,7 @@ mod response_file;
 pub mod rust;
 mod sanitizers;
 mod target;
+mod unseen_code;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -106,6 +108,8 @@ pub enum Tool {
     Rustc,
     /// The linker that the Rust compiler calls.
     RustLinker,
+    /// The linker that clang calls.
+    Linker,
     /// `cargo deadheat`.
     Cargo,
 }
@@ -118,6 +122,7 @@ pub fn tool(arguments: &[OsString]) -> Option<(Tool, &[OsString])> {
     match Path::new(arguments.first()?).file_name()?.to_str()? {
         "deadheat-rustc" => return Some((Tool::Rustc, &arguments[1..])),
         "deadheat-rust-linker" => return Some((Tool::RustLinker, &arguments[1..])),
+        "ld" => return Some((Tool::Linker, &arguments[1..])),
         "cargo-deadheat" => {
             // Cargo repeats its subcommand's name.
             let repeated = arguments.get(1).is_some_and(|a| a == "deadheat");
@@ -176,6 +181,7 @@ mod tests {
         );
         assert_eq!(tool_of(&["deadheat", "rustc", "a.rs"]), Some((Tool::Rustc, 1)));
         assert_eq!(tool_of(&["cargo-deadheat", "deadheat", "test"]), Some((Tool::Cargo, 1)));
+        assert_eq!(tool_of(&["/opt/lib/deadheat/linker/ld", "-r"]), Some((Tool::Linker, 1)));
         assert_eq!(tool_of(&["cargo-deadheat", "test"]), Some((Tool::Cargo, 1)));
         assert_eq!(tool_of(&["deadheat", "cc"]), Some((Tool::Compiler(Language::C), 0)));
         assert_eq!(tool_of(&["deadheat", "hunt"]), None);
