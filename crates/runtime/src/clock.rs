@@ -52,6 +52,16 @@ pub fn advance_to(moment: u64) {
     clock.now = clock.now.max(moment);
 }
 
+/// Time passes until this moment before its turn, which brings no end of the interval timer nearer that is farther away.
+pub fn hurry(moment: u64, far: u64) {
+    let clock = CLOCK.get();
+    let passes = moment.saturating_sub(clock.now);
+    if clock.timer != NEVER && clock.timer > clock.now.saturating_add(far) {
+        clock.timer = clock.timer.saturating_add(passes).min(NEVER - 1);
+    }
+    advance_to(moment);
+}
+
 /// Value at start of a clock, `None` if the runtime leaves that clock alone.
 pub fn base(id: i32) -> Option<u64> {
     match id {

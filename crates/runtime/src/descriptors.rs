@@ -193,6 +193,7 @@ pub const QUEUES: u64 = OTHERS | 1 << 60;
 
 /// `t` is about to do something with this descriptor that others may learn of: it writes, closes, connects.
 pub fn tells(t: &Thread, fd: i32) {
+    scheduler().told = true;
     if observe::follows_edges()
         && let Some(edge) = edge(fd)
     {
@@ -202,6 +203,7 @@ pub fn tells(t: &Thread, fd: i32) {
 
 /// The same by something that is no descriptor.
 pub fn tells_by(t: &Thread, key: u64) {
+    scheduler().told = true;
     if observe::follows_edges() {
         observe::release_edge(t.id, ObjectKind::Descriptor, key);
     }

@@ -11,7 +11,7 @@ use crate::site::Site;
 use crate::thread::Frame;
 use crate::{
     event_trace, functions, granules, heap, lock_order, meeting, memory, quarantine, range, shadow, site, stack,
-    statements, targets, unordered,
+    statements, targets, token, unordered,
 };
 use alloc::vec::Vec;
 use deadheat_detect::{AtomicEvent, AtomicKind, HappensBefore, Keep, LockId};
@@ -39,6 +39,7 @@ struct Observer {
     /// Lock numbers by (kind, address).
     cache: [(ObjectKind, u64, LockId); CACHE],
     back_edges: i64,
+    running: ThreadId,
     /// Unordered pairs of target accesses are looked for.
     unordered: bool,
     /// Threads that were created and not joined yet.
@@ -51,6 +52,7 @@ static OBSERVER: Held<Observer> = Held::new(Observer {
     objects: Objects::new(),
     cache: [(ObjectKind::Mutex, 0, LockId(0)); CACHE],
     back_edges: i64::MAX,
+    running: ThreadId::MAIN,
     unordered: false,
     unjoined: 0,
 });
@@ -355,6 +357,7 @@ fn gone(addr: u64, len: u64, freed: bool) {
 /// `to` holds the token now.
 pub fn switched(to: ThreadId) {
     refill();
+    OBSERVER.get().running = to;
     functions::switched(to);
     refresh(to);
 }
@@ -411,9 +414,16 @@ pub fn target_hits() -> u64 {
     targets::hits()
 }
 
-/// Gives the running thread its back edges.
+/// Gives the running thread its back edges; those used are of the thread that ran.
 pub fn refill() {
-    site::set_budget(OBSERVER.get().back_edges);
+    let observer = OBSERVER.get();
+    let used = site::set_budget(observer.back_edges);
+    token::spent(observer.running, used, observer.back_edges);
+}
+
+/// Back edges of a whole turn.
+pub fn turn() -> i64 {
+    OBSERVER.get().back_edges
 }
 
 /// The running thread's moment changed.

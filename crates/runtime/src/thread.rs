@@ -86,6 +86,12 @@ pub struct Thread {
     pub keep: u32,
     /// Above zero: its reads, its writes are not to be looked at.
     pub ignores: [u32; 2],
+    /// How long it idled, in yields, and since which progress of the program.
+    pub idled: u64,
+    /// See `idled`.
+    pub idle_since: u64,
+    /// Back edges of the turns that it has had, less those for which it idled.
+    pub spent: i64,
     /// Clock reads, or failed tries, in a row.
     pub idle_calls: u32,
     /// Where it left the program's code last.
@@ -167,6 +173,9 @@ impl Threads {
             rounds: 0,
             keep: 0,
             ignores: [0; 2],
+            idled: 0,
+            idle_since: 0,
+            spent: 0,
             idle_calls: 0,
             frame: Frame::default(),
             start: None,

@@ -27,13 +27,16 @@ use deadheat_schedule::{AnyPolicy, Cause, Enabled};
 const POLL_EVERY: u32 = 32;
 /// Idle rounds per live thread before virtual time jumps although somebody could spin on.
 const SPIN_ROUNDS: u64 = 64;
+/// Nanoseconds of virtual time for each time that somebody idles: more than it takes, so that what is far comes, and not
+/// so much that it comes before a computation's end.
+const IDLE: u64 = 1_000_000;
 /// Nanoseconds of real time that idle rounds wait for the outside.
 const IDLE_POLL: u64 = 100_000;
-/// A loop of back edges is worth this part of a yield in the count that ends in a hang: it may compute.
-const LOOPS_PER_YIELD: u64 = 4;
-
-/// Whoever only gives the processor up may do so by number: fewer times in a row are no hang.
-const LEAST_YIELDS: u64 = 20_000;
+/// A thread idles for good after so many yields for each that the plan's bound names: it may give the processor up by
+/// number, and what it does between may be work.
+const YIELDS: u64 = 20;
+/// A turn lost to back edges counts as so many yields: a quarter of what the bound names, since a loop may compute.
+const LOOP: u64 = 5;
 
 /// Scheduler state, see the module.
 pub struct Scheduler {
@@ -47,18 +50,19 @@ pub struct Scheduler {
     pub wakes: u64,
     /// Whether the process started others, or was about to become another program.
     pub others: bool,
-    /// Yields since the last progress.
-    yields: u64,
-    /// Turns lost to back edges since then.
-    loops: u64,
-    hang: u64,
-    /// The last place given away before the first of these yields and turns.
+    /// Yields and turns lost to back edges since the last progress.
+    idled: u64,
+    /// Number of that progress, by which threads know whether their own count is of before.
     idle_since: u64,
-    /// Could run, and has had no turn since then: the next is its.
+    /// What a thread's own count comes to when it idles for good.
+    hang: u64,
+    /// Could run, and idled less than others: the next turn is its.
     starved: Option<ThreadId>,
     stamp: u64,
     picks: u32,
     poll_every: u32,
+    /// Something was done with a descriptor that others may learn of since descriptors were looked at.
+    pub told: bool,
     /// Descriptors were looked at since the policy was asked last: whoever waits for one may time out.
     polled: bool,
     policy: Option<AnyPolicy>,
@@ -81,14 +85,14 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     step: 0,
     wakes: 0,
     others: false,
-    yields: 0,
-    loops: 0,
-    hang: 0,
+    idled: 0,
     idle_since: 0,
+    hang: 0,
     starved: None,
     stamp: 0,
     picks: 0,
     poll_every: POLL_EVERY,
+    told: false,
     polled: false,
     policy: None,
     restless: false,
@@ -117,7 +121,7 @@ pub fn start(policy: AnyPolicy, hang_yields: u64, replayed: bool) -> &'static mu
     }
     s.policy = Some(policy);
     s.poll_every = if replayed { 1 } else { POLL_EVERY };
-    s.hang = hang_yields;
+    s.hang = hang_yields.saturating_mul(YIELDS);
     let main = s.threads.add(0);
     tls::set_thread(main);
     ACTIVE.store(true, Relaxed);
@@ -180,9 +184,7 @@ pub fn step() -> u64 {
 /// Something moved: a lock was taken, a wait ended, output was made, an atomic changed its variable.
 #[inline]
 pub fn progress() {
-    let s = scheduler();
-    s.yields = 0;
-    s.loops = 0;
+    scheduler().idled = 0;
 }
 
 /// A new place at the end of the queue.
@@ -256,7 +258,7 @@ fn yield_as(t: &mut Thread, cause: Cause) {
     s.trail.mix(t.id, Event::Yields, cause as u64);
     clock::tick();
     t.stamp = next_stamp();
-    s.idles(cause);
+    s.idles(Some(t), cause);
     t.next = Operation::Yield;
     s.hand_over(t, cause);
     signals::deliver(t);
@@ -420,21 +422,31 @@ impl Scheduler {
         }
     }
 
-    /// Counts idling; after many rounds lets time jump, after very many calls it a hang.
+    /// Counts the idling of a thread, or of all that wait for an atomic variable to change; after many rounds lets time
+    /// jump to what is near, after very many to what is far, or calls it a hang.
     ///
-    /// As long as a thread loops by back edges it may be computing while others wait for it, so then those
-    /// loops alone count, at a lower rate. It is no hang as long as somebody could run and was not let (held back
-    /// before a statement, say): he has a turn first, whatever the policy says.
-    fn idles(&mut self, cause: Cause) {
-        match cause {
-            Cause::Spin => self.loops += 1,
-            _ => self.yields += 1,
+    /// It is no hang as long as a thread that could run has not idled for long by itself: whoever polls, however often,
+    /// says nothing of the one that he polls for, who may compute, or was not let run (held back before a statement,
+    /// say). That one has a turn first, whatever the policy says.
+    fn idles(&mut self, t: Option<&mut Thread>, cause: Cause) {
+        if self.idled == 0 {
+            self.idle_since += 1;
         }
-        if self.yields + self.loops == 1 {
-            self.idle_since = self.stamp;
-        }
+        self.idled += 1;
+        let weight = if cause == Cause::Spin { LOOP } else { 1 };
+        let own = match t {
+            Some(t) => {
+                self.count_anew(t);
+                t.idled += weight;
+                if cause == Cause::Spin {
+                    t.spent = t.spent.saturating_sub(observe::turn());
+                }
+                t.idled
+            }
+            None => self.idled,
+        };
         let round = SPIN_ROUNDS * self.threads.live.len() as u64;
-        if !(self.yields + self.loops).is_multiple_of(round) {
+        if !self.idled.is_multiple_of(round) {
             return;
         }
         crate::report::heartbeat(self.step);
@@ -444,23 +456,45 @@ impl Scheduler {
             descriptors::poll(IDLE_POLL);
             return;
         }
-        let hangs = if self.loops > 0 {
-            self.loops / LOOPS_PER_YIELD >= self.hang
-        } else {
-            self.yields >= self.hang.max(LEAST_YIELDS)
-        };
-        if hangs {
+        if own >= self.hang {
             let now = clock::now();
-            let since = self.idle_since;
-            let kept = |t: &mut Thread| (t.stamp < since && t.enabled(now)).then_some(t.id);
-            let Some(starved) = self.threads.iter().find_map(kept) else {
-                stuck::hang(self.yields + self.loops)
-            };
-            self.starved = Some(starved);
-            (self.yields, self.loops) = (0, 0);
+            let ready = self.threads.iter().filter_map(|t| {
+                self.count_anew(t);
+                t.enabled(now).then_some((t.idled, t.id))
+            });
+            match ready.min() {
+                Some((least, thread)) if least < self.hang => self.starved = Some(thread),
+                _ if deadline == NEVER => stuck::hang(self.idled),
+                _ => clock::advance_to(deadline),
+            }
         }
         if deadline != NEVER {
-            clock::advance_to(deadline);
+            clock::advance_to(deadline.min(clock::now() + round * IDLE));
         }
+        if let Some(near) = self.near_deadline() {
+            self.hurry(near);
+        }
+    }
+
+    /// What a thread's own counts hold is of after the last progress.
+    fn count_anew(&self, t: &mut Thread) {
+        if t.idle_since != self.idle_since {
+            (t.idled, t.spent, t.idle_since) = (0, 0, self.idle_since);
+        }
+    }
+}
+
+/// A thread used so many back edges of the turns that it has: a loop idles although its thread never has a whole turn.
+pub fn spent(thread: ThreadId, used: u64, turn: i64) {
+    let s = scheduler();
+    if used == 0 || turn == i64::MAX {
+        return;
+    }
+    let Some(t) = s.threads.get(thread) else { return };
+    s.count_anew(t);
+    t.spent += used as i64;
+    while t.spent >= turn {
+        t.spent -= turn;
+        t.idled += LOOP;
     }
 }

@@ -377,14 +377,17 @@ pub fn nop_of(id: SiteId) -> u64 {
     module.nops.get(at).filter(|n| n.0 == id.index).map_or(0, |n| n.1)
 }
 
-/// Gives every module this many back edges until the next call into the runtime.
+/// Gives every module this many back edges until the next call into the runtime. Returns how many of the last were used.
 #[inline]
-pub fn set_budget(budget: i64) {
+pub fn set_budget(budget: i64) -> u64 {
     let registry = REGISTRY.get();
     registry.budget = budget;
+    let mut used = 0;
     for module in &mut registry.modules {
-        registry.back_edges += module.refill(budget);
+        used += module.refill(budget);
     }
+    registry.back_edges += used;
+    used
 }
 
 /// Back edges counted up to the last [`set_budget`].

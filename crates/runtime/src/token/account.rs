@@ -108,8 +108,7 @@ impl Scheduler {
                 continue;
             };
             self.trail.mix(t.id, Event::Comes, Trail::takes(MUTEX, number));
-            self.yields = 0;
-            self.loops = 0;
+            self.idled = 0;
             t.idle_calls = 0;
             // Mostly it is given back before anything else happens.
             if matches!(next, Some(Point::Given(given)) if given == address) {

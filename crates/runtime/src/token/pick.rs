@@ -13,9 +13,18 @@ use deadheat_wire::record::{Notice, Record};
 
 /// Nanoseconds of real time after which a program with a client looks whether that has ended.
 const PEER_WAIT: u64 = 2_000_000;
-/// A timed wait runs out while others can run only if that takes no longer, in nanoseconds: nobody is kept from running
-/// for minutes.
-const FAR: u64 = 60_000_000_000;
+/// A timed wait that has longer than this to go, in nanoseconds, is *far*: it does not run out while others can run or
+/// idle. Whoever waits so long waits for work to be done, however slow the machine (a watchdog, a test that waits for a
+/// result), and nobody is kept from running for so long.
+const FAR: u64 = 2_000_000_000;
+/// The same of a sleep, which waits for nobody.
+const FAR_SLEEP: u64 = 5_000_000_000;
+
+/// Whether what a thread waits for is, seen from this moment, far.
+fn is_far(t: &Thread, moment: u64) -> bool {
+    let far = if t.wait == Wait::Sleep { FAR_SLEEP } else { FAR };
+    t.deadline.saturating_sub(moment) > far
+}
 
 impl Scheduler {
     /// Whether the policy lets the running thread go on without a look at the others.
@@ -81,9 +90,13 @@ impl Scheduler {
         (deadline, external)
     }
 
-    /// Lists who could run, and those too who only could by letting their time run out, if that takes no longer than
-    /// so many nanoseconds.
-    fn list(&mut self, timeouts: Option<u64>) -> bool {
+    /// Lists who could run, and, if asked, those too who only could by letting their time run out, which is not far.
+    fn list(&mut self, timeouts: bool) -> bool {
+        self.list_from(clock::now(), timeouts)
+    }
+
+    /// The same at a moment to come, where time goes if one of those is picked.
+    fn list_from(&mut self, moment: u64, timeouts: bool) -> bool {
         let now = clock::now();
         self.enabled.clear();
         let mut any = false;
@@ -102,10 +115,7 @@ impl Scheduler {
                     stamp: t.stamp,
                     timeout: false,
                 });
-            } else if t.timed()
-                && timeouts.is_some_and(|most| t.deadline <= now.saturating_add(most))
-                && (self.polled || !t.waits_outside())
-            {
+            } else if timeouts && t.timed() && !is_far(t, moment) && (self.polled || !t.waits_outside()) {
                 self.enabled.push(Enabled {
                     place: t.place(),
                     thread: t.id,
@@ -127,17 +137,16 @@ impl Scheduler {
             stuck::deadlock_of(first);
         }
         self.picks = self.picks.wrapping_add(1);
-        self.polled = self.picks.is_multiple_of(self.poll_every);
+        let due = self.picks.is_multiple_of(self.poll_every);
+        self.polled = core::mem::take(&mut self.told) || due;
         if self.polled {
             peer::stirred();
             descriptors::poll(0);
+        }
+        if due {
             descriptors::retry();
         }
-        let wants = self
-            .policy
-            .as_ref()
-            .is_some_and(AnyPolicy::wants_timeouts)
-            .then_some(FAR);
+        let wants = self.policy.as_ref().is_some_and(AnyPolicy::wants_timeouts);
         signals::collect();
         let mut any = self.list(wants);
         while !any {
@@ -170,7 +179,10 @@ impl Scheduler {
             stuck::lost()
         };
         if entry.timeout {
-            clock::advance_to(to.deadline);
+            if question.enabled.iter().all(|e| e.timeout) {
+                clock::advance_to(self.outlook().0.min(to.deadline));
+            }
+            self.hurry(to.deadline);
             to.outcome = Outcome::TimedOut;
         }
         if entry.thread != t.id || entry.timeout {
@@ -181,7 +193,7 @@ impl Scheduler {
     }
 
     /// Nobody can run: the outside, spinners, time, or the end. Whether `enabled` is worth asking about.
-    fn nobody(&mut self, wants: Option<u64>) -> bool {
+    fn nobody(&mut self, wants: bool) -> bool {
         descriptors::poll(0);
         self.polled = true;
         signals::collect();
@@ -208,7 +220,7 @@ impl Scheduler {
         if !self.enabled.is_empty() {
             let spinners = core::mem::take(&mut self.enabled);
             let before = clock::now();
-            self.idles(Cause::Yield);
+            self.idles(None, Cause::Yield);
             if clock::now() != before {
                 return self.list(wants);
             }
@@ -238,19 +250,40 @@ impl Scheduler {
     }
 
     /// Time goes to the earliest deadline.
-    fn jump(&mut self, deadline: u64, wants: Option<u64>) -> bool {
+    fn jump(&mut self, deadline: u64, wants: bool) -> bool {
         if deadline == clock::timer_deadline() {
             clock::advance_to(deadline);
             signals::collect();
             return self.list(wants);
         }
         // Nobody's time runs out long before its turn.
-        self.list(Some(deadline.saturating_sub(clock::now()).saturating_add(FAR)));
+        self.list_from(deadline, true);
         true
     }
 
+    /// The earliest deadline that is not far.
+    pub(super) fn near_deadline(&self) -> Option<u64> {
+        let now = clock::now();
+        let near = self.threads.iter().filter(|t| !is_far(t, now)).map(|t| t.deadline);
+        let timer = clock::timer_deadline();
+        near.chain((timer <= now.saturating_add(FAR)).then_some(timer)).min()
+    }
+
+    /// Time goes to a moment before its turn: others could run, or idle and may wait for work. That brings no far
+    /// deadline nearer.
+    pub(super) fn hurry(&mut self, moment: u64) {
+        let now = clock::now();
+        let passes = moment.saturating_sub(now);
+        for t in self.threads.iter() {
+            if t.timed() && is_far(t, now) {
+                t.deadline = t.deadline.saturating_add(passes).min(NEVER - 1);
+            }
+        }
+        clock::hurry(moment, FAR);
+    }
+
     /// One real wait for descriptors, signals or the nearest deadline.
-    fn wait_outside(&mut self, deadline: u64, wants: Option<u64>) -> bool {
+    fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
         crate::report::heartbeat(self.step);
         // Waiting for a client, with nobody waiting for time, makes no difference to the schedule.
         let harmless = peer::present() && deadline == NEVER;
