@@ -43,13 +43,10 @@ pub fn start() {
         restore(signal);
     }
     // SAFETY: a function that lives as long as the process. Registered before any other, it runs last.
-    unsafe { libc_on_exit(exited, core::ptr::null_mut()) };
+    unsafe { real!(on_exit: fn(Exited, *mut c_void) -> i32)(exited, core::ptr::null_mut()) };
 }
 
-unsafe extern "C" {
-    #[link_name = "on_exit"]
-    fn libc_on_exit(function: extern "C" fn(i32, *mut c_void), argument: *mut c_void) -> i32;
-}
+type Exited = extern "C" fn(i32, *mut c_void);
 
 extern "C" fn exited(status: i32, _: *mut c_void) {
     if token::active() {

@@ -17,6 +17,18 @@ const DT_SYMTAB: u64 = 6;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERDEF: u64 = 0x6fff_fffc;
 
+/// What is called for each loaded file.
+pub type Visitor = unsafe extern "C" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int;
+
+/// libc's `dl_iterate_phdr`.
+///
+/// # Safety
+/// The function may be called with this argument.
+pub unsafe fn each(visitor: Visitor, argument: *mut c_void) -> c_int {
+    // SAFETY: as our caller promises.
+    unsafe { crate::real::real!(dl_iterate_phdr: fn(Visitor, *mut c_void) -> c_int)(visitor, argument) }
+}
+
 /// A loaded file.
 pub struct Image {
     /// Path as the loader has it; empty for the executable.
@@ -33,7 +45,7 @@ pub struct Image {
 pub fn loaded() -> Vec<Image> {
     let mut images: Vec<Image> = Vec::new();
     // SAFETY: the callback gets our vector back.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut images).cast()) };
+    unsafe { each(visit, (&raw mut images).cast()) };
     images
 }
 
@@ -41,7 +53,7 @@ pub fn loaded() -> Vec<Image> {
 pub fn extents() -> Vec<Range<u64>> {
     let mut extents: Vec<Range<u64>> = Vec::new();
     // SAFETY: the callback gets our vector back.
-    unsafe { libc::dl_iterate_phdr(Some(measure), (&raw mut extents).cast()) };
+    unsafe { each(measure, (&raw mut extents).cast()) };
     extents
 }
 

@@ -196,7 +196,7 @@ fn local_size() -> u64 {
     let size = SIZE.get();
     if *size == 0 {
         // SAFETY: the call-back has the right shape.
-        unsafe { libc::dl_iterate_phdr(Some(add), (size as *mut u64).cast()) };
+        unsafe { crate::images::each(add, (size as *mut u64).cast()) };
     }
     *size
 }
@@ -231,7 +231,7 @@ fn loaded_at(address: u64) -> Option<(String, u64)> {
     }
     let mut search = Search { address, found: None };
     // SAFETY: the call-back has the right shape and gets our search back.
-    unsafe { libc::dl_iterate_phdr(Some(visit), (&raw mut search).cast()) };
+    unsafe { crate::images::each(visit, (&raw mut search).cast()) };
     search.found
 }
 

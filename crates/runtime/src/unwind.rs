@@ -195,7 +195,7 @@ impl Unwinder {
             self.misses += 1;
             self.modules.clear();
             // SAFETY: the call-back gets our list back.
-            unsafe { libc::dl_iterate_phdr(Some(note), (&raw mut self.modules).cast()) };
+            unsafe { crate::images::each(note, (&raw mut self.modules).cast()) };
         }
         let Some(module) = self.modules.iter().find(|m| holds(m)) else {
             return Rule::Unknown;

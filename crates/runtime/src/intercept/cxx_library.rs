@@ -6,9 +6,9 @@
 //! suspicions alone.
 
 use super::interpose;
-use crate::observe;
 use crate::real::real;
 use crate::thread::Thread;
+use crate::{observe, unordered};
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
 use deadheat_model::{LockMode, ObjectKind};
@@ -35,6 +35,19 @@ interpose! {
     fn _ZNSt15__exception_ptr13exception_ptr10_M_releaseEv(t; pointer: *mut c_void) -> () {
         counted(t);
         real!(_ZNSt15__exception_ptr13exception_ptr10_M_releaseEv: fn(*mut c_void) -> ())(pointer)
+    }
+    // std::set_new_handler, std::set_terminate, std::set_unexpected.
+    fn _ZSt15set_new_handlerPFvvE(_t; handler: *mut c_void) -> *mut c_void {
+        unordered::publishes_handler();
+        real!(_ZSt15set_new_handlerPFvvE: fn(*mut c_void) -> *mut c_void)(handler)
+    }
+    fn _ZSt13set_terminatePFvvE(_t; handler: *mut c_void) -> *mut c_void {
+        unordered::publishes_handler();
+        real!(_ZSt13set_terminatePFvvE: fn(*mut c_void) -> *mut c_void)(handler)
+    }
+    fn _ZSt14set_unexpectedPFvvE(_t; handler: *mut c_void) -> *mut c_void {
+        unordered::publishes_handler();
+        real!(_ZSt14set_unexpectedPFvvE: fn(*mut c_void) -> *mut c_void)(handler)
     }
     // set_value_at_thread_exit: the library stores the state when the thread's destructors run. Its record
     // is {next, callback, weak pointer to the state}; the state is {virtual table, result, status}.

@@ -1,31 +1,41 @@
 //! `fork`: the child goes on under control with its one thread, as a process of its own in the record.
 
-use super::frame;
+use super::{frame, interpose};
 use crate::real::real;
 use crate::token::{self, me, point};
 use crate::{ending, observe, report, signals, start as plan};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use deadheat_model::Operation;
+use deadheat_model::{ObjectKind, Operation};
 use libc::pid_t;
 
 /// Number of this process.
 static OWN: AtomicU32 = AtomicU32::new(0);
 
-unsafe extern "C" {
-    fn __register_atfork(
-        before: Option<extern "C" fn()>,
-        parent: Option<extern "C" fn()>,
-        child: Option<extern "C" fn()>,
-        object: *const c_void,
-    ) -> i32;
-}
+type Handler = Option<extern "C" fn()>;
+
+/// Stands for libc's list of handlers, which has a lock; only its address is used.
+static REGISTERED: AtomicU32 = AtomicU32::new(0);
 
 /// Sees to every fork, also those within libc. Registered first, so it runs first in the child.
 pub fn start() {
     OWN.store(crate::sys::getpid() as u32, Relaxed);
     // SAFETY: functions that live as long as the process.
-    unsafe { __register_atfork(None, None, Some(in_child), core::ptr::null()) };
+    unsafe {
+        real!(__register_atfork: fn(Handler, Handler, Handler, *const c_void) -> i32)(
+            None,
+            None,
+            Some(in_child),
+            core::ptr::null(),
+        )
+    };
+}
+
+interpose! {
+    fn __register_atfork(t; before: Handler, parent: Handler, child: Handler, object: *const c_void) -> i32 {
+        observe::release_edge(t.id, ObjectKind::Once, &raw const REGISTERED as u64);
+        real!(__register_atfork: fn(Handler, Handler, Handler, *const c_void) -> i32)(before, parent, child, object)
+    }
 }
 
 extern "C" fn in_child() {
@@ -55,6 +65,8 @@ pub unsafe extern "C" fn fork() -> pid_t {
         point(Operation::External);
         token::scheduler().others = true;
         token::scheduler().trail.flush();
+        // Handlers run now that others registered.
+        observe::acquire_edge(t.id, ObjectKind::Once, &raw const REGISTERED as u64);
     }
     // SAFETY: the real function.
     let child = unsafe { real!(fork: fn() -> pid_t)() };

@@ -1,8 +1,10 @@
-//! `dlopen` and `dlclose`. The loader's lock is a real one, so a thread inside the loader (constructors run
-//! there) keeps the token at mere scheduling points, and other threads wait for it in the model.
+//! `dlopen`, `dlclose`, and `dl_iterate_phdr`, whose function runs under the loader's lock. That is a real one, so a
+//! thread inside the loader (constructors run there) keeps the token at mere scheduling points, and other threads wait
+//! for it in the model.
 
 use super::interpose;
 use crate::held::Held;
+use crate::images::Visitor;
 use crate::real::real;
 use crate::sys::sys;
 use crate::thread::{NEVER, Thread};
@@ -114,6 +116,10 @@ interpose! {
             rescan();
         }
         handle
+    }
+    fn dl_iterate_phdr(t; function: Visitor, data: *mut c_void) -> c_int {
+        // SAFETY: the caller's function.
+        inside(t, || unsafe { images::each(function, data) })
     }
     fn dlclose(t; handle: *mut c_void) -> c_int {
         inside(t, || {

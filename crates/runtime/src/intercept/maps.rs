@@ -4,10 +4,26 @@
 //! the kernel, it gets another; if it insists, the run is refused.
 
 use super::interpose;
+use crate::held::Held;
 use crate::sys::{c_result, sys};
-use crate::{observe, outside, start};
+use crate::{descriptors, observe, outside, start, unordered};
+use alloc::vec::Vec;
 use core::ffi::c_void;
 use libc::c_int;
+
+/// Files and segments that were mapped to be shared.
+static SHARED: Held<Vec<u64>> = Held::new(Vec::new());
+
+/// A file or segment is mapped: if it was before, its memory has two addresses now. Locks and atomics are known by their
+/// addresses, so what is ordered by way of the other one is not seen.
+fn shares(what: u64) {
+    let shared = SHARED.get();
+    if shared.contains(&what) {
+        unordered::stop();
+    } else {
+        shared.push(what);
+    }
+}
 
 fn mapped(address: *mut c_void, len: usize) {
     if address != libc::MAP_FAILED {
@@ -36,11 +52,18 @@ unsafe fn map(hint: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_in
             start::refuse("the program maps memory where detection needs the addresses for itself");
         }
     }
+    if address != libc::MAP_FAILED && flags & libc::MAP_SHARED != 0 && fd >= 0 && observe::looks_for_unordered() {
+        shares(descriptors::file(fd));
+    }
     mapped(address, len);
     address
 }
 
 interpose! {
+    fn shmat(_t; id: c_int, hint: *const c_void, flags: c_int) -> *mut c_void {
+        shares(id as u64);
+        crate::real::real!(shmat: fn(c_int, *const c_void, c_int) -> *mut c_void)(id, hint, flags)
+    }
     fn mmap(_t; hint: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void {
         map(hint, len, prot, flags, fd, offset)
     }
@@ -52,6 +75,9 @@ interpose! {
         c_result(sys!(libc::SYS_munmap, address, len)) as c_int
     }
     fn mremap(_t; old: *mut c_void, old_len: usize, len: usize, flags: c_int, fixed: *mut c_void) -> *mut c_void {
+        if old_len == 0 {
+            unordered::stop();
+        }
         observe::unmapped(old as u64, old_len as u64);
         let address = c_result(sys!(libc::SYS_mremap, old, old_len, len, flags, fixed)) as *mut c_void;
         mapped(address, len);

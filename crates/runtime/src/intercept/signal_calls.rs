@@ -85,6 +85,9 @@ unsafe fn simple(signal: c_int, address: usize, flags: c_int) -> usize {
 interpose! {
     fn sigaction(_t; signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
         if signals::synchronous(signal) {
+            if !new.is_null() {
+                crate::unordered::publishes_handler();
+            }
             return set_crash(signal, new, old);
         }
         let before = signals::handler(signal);

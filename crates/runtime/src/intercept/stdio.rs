@@ -155,7 +155,17 @@ readers! {
     fn __uflow(file: File) -> c_int, file;
 }
 
+/// A cookie's functions.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Functions([usize; 4]);
+
 interpose! {
+    // Its functions are the program's own, and run under the lock that each call in libc takes, which is not seen.
+    fn fopencookie(_t; cookie: *mut c_void, mode: *const c_char, functions: Functions) -> File {
+        crate::unordered::stop();
+        crate::real::real!(fopencookie: fn(*mut c_void, *const c_char, Functions) -> File)(cookie, mode, functions)
+    }
     fn ftrylockfile(t; file: File) -> c_int {
         point(Operation::Continue);
         let lock = lock_of(file);
