@@ -25,7 +25,7 @@ pub fn filled(names: &[String]) -> Vec<u8> {
     let mut block = FILLED.to_vec();
     block.extend((names.len() as u64).to_le_bytes());
     for name in names {
-        if block.len() + name.len() + 1 <= BLOCK {
+        if block.len() + name.len() < BLOCK {
             block.extend(name.bytes().chain([0]));
         }
     }
@@ -43,7 +43,7 @@ pub fn unfilled(section: &[u8]) -> Vec<Range<usize>> {
 
 /// The files without sites that the blocks name; none if not all that was linked is known.
 pub fn without_sites(section: &[u8]) -> Option<Vec<String>> {
-    if section.is_empty() || section.len() % BLOCK != 0 || !unfilled(section).is_empty() {
+    if section.is_empty() || !section.len().is_multiple_of(BLOCK) || !unfilled(section).is_empty() {
         return None;
     }
     let mut all = Vec::new();

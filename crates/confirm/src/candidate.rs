@@ -1,5 +1,6 @@
 //! A candidate before the judge: what is asked, and what its runs have shown so far.
 
+use crate::hang;
 use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
@@ -57,6 +58,14 @@ impl Rules {
     /// The plan of a case's next try. First comes the schedule in which the pair was seen, if there is one. Every
     /// [`WALK`]th try directs nothing: it postpones nobody, and still sees a meeting when there is one.
     pub fn try_plan(&self, case: &Case) -> Plan {
+        let plan = self.usual_plan(case);
+        match case.hang_lasts {
+            Some(false) => hang::patient(plan),
+            _ => plan,
+        }
+    }
+
+    fn usual_plan(&self, case: &Case) -> Plan {
         let number = case.tries;
         if let (0, Some(seen)) = (number, case.seen.clone()) {
             return Plan {
@@ -187,6 +196,8 @@ pub struct Case {
     pub harms: u32,
     /// Hits whose repetition had another schedule.
     pub unrepeated: u32,
+    /// Whether the first hang of a try was one; if not, further tries have a larger bound.
+    pub hang_lasts: Option<bool>,
     /// Whether a target statement was executed in some try.
     pub reached: bool,
     /// The execution that shows the pair.

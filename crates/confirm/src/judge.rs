@@ -10,6 +10,7 @@
 
 use crate::baseline::Baseline;
 use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped, meetings};
+use crate::hang;
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::replay;
@@ -68,6 +69,14 @@ impl Judge<'_> {
             case.inconclusive += 1;
             return Ok(());
         }
+        if outcome == Outcome::Hang && case.hang_lasts.is_none() {
+            let lasts = hang::lasts(self.stage, &plan, &run)?;
+            case.hang_lasts = Some(lasts);
+            if !lasts {
+                case.inconclusive += 1;
+                return Ok(());
+            }
+        }
         let met = meetings(&case.targets, &run).next().is_some();
         let hit = met || case.unordered(&run).is_some();
         case.met += u32::from(met);
@@ -120,7 +129,7 @@ impl Judge<'_> {
                 [None, Some(harm)] => (1, harm),
                 _ => continue,
             };
-            let Some(hash) = self.repeated(&plans[bad], &runs[bad])? else {
+            let Some(hash) = self.stands(&plans[bad], &runs[bad])? else {
                 case.unrepeated += 1;
                 continue;
             };
@@ -169,7 +178,7 @@ impl Judge<'_> {
                 if end.inconclusive() || self.baseline.harm(&end).is_some() {
                     continue;
                 }
-                let Some(hash) = self.repeated(&apart, &bad)? else {
+                let Some(hash) = self.stands(&apart, &bad)? else {
                     case.unrepeated += 1;
                     continue;
                 };
@@ -197,6 +206,15 @@ impl Judge<'_> {
         let again = replay::by_policy(self.stage, plan, hash)?;
         let same = again.same() && Outcome::of(again.run()).alike(&Outcome::of(run));
         Ok(same.then_some(hash))
+    }
+
+    /// As [`repeated`](Self::repeated), for a run whose end counts: a hang must last.
+    fn stands(&self, plan: &Plan, run: &Run) -> Result<Option<u64>, RunError> {
+        let Some(hash) = self.repeated(plan, run)? else {
+            return Ok(None);
+        };
+        let stands = Outcome::of(run) != Outcome::Hang || hang::lasts(self.stage, plan, run)?;
+        Ok(stands.then_some(hash))
     }
 
     /// Takes a hit as the execution that shows the pair, with the other order beside it.
@@ -257,7 +275,7 @@ impl Judge<'_> {
             if end.inconclusive() || self.baseline.harm(&end).is_some() {
                 continue;
             }
-            let Some(hash) = self.repeated(plan, run)? else {
+            let Some(hash) = self.stands(plan, run)? else {
                 case.unrepeated += 1;
                 return Ok(());
             };
@@ -305,7 +323,7 @@ impl Judge<'_> {
 
     /// A bad run as an execution that shows itself, if it repeats.
     pub fn happened(&self, plan: &Plan, run: &Run) -> Result<Option<Shown>, RunError> {
-        let hash = self.repeated(plan, run)?;
+        let hash = self.stands(plan, run)?;
         Ok(hash.map(|hash| Shown {
             evidence: Evidence::Happened,
             plan: plan.clone(),

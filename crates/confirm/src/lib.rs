@@ -19,6 +19,7 @@ pub mod candidate;
 pub mod client;
 pub mod deadlock;
 pub mod freed_use;
+pub mod hang;
 pub mod isolation;
 pub mod judge;
 mod launch;

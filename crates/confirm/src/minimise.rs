@@ -14,6 +14,7 @@ mod attempts;
 
 use crate::candidate::{meetings, unordered};
 use crate::deadlock::is_at;
+use crate::hang;
 use crate::judge::with_torn;
 use crate::orders;
 use crate::outcome::Outcome;
@@ -204,6 +205,9 @@ impl Minimiser<'_> {
             return Ok(None);
         };
         let plan = with(&attempts.plan, kept);
+        if Outcome::of(&run) == Outcome::Hang && !hang::lasts(self.stage, &plan, &run)? {
+            return Ok(None);
+        }
         let traced = Plan {
             trace: true,
             ..plan.clone()

@@ -13,6 +13,7 @@ pub use run::{End, Run, RunError, StageError, StopReason};
 use crate::asleep::Sleep;
 use crate::client::{Client, Peer, Place};
 use crate::freed_use::OrdinaryUses;
+use crate::hang::Hangs;
 use crate::isolation::{self, Isolation};
 use crate::launch::{self, Launch};
 use crate::misuse::Sightings;
@@ -94,6 +95,8 @@ pub struct Stage {
     scratch: Scratch,
     /// Misuses of synchronisation that the runs showed.
     pub(crate) misuses: Mutex<Sightings>,
+    /// Runs that were asked whether they hang for good.
+    pub(crate) hangs: Mutex<Hangs>,
 }
 
 /// The files of a run, and its environment.
@@ -138,6 +141,7 @@ impl Stage {
             servers: Servers::default(),
             scratch,
             misuses: Mutex::default(),
+            hangs: Mutex::default(),
         })
     }
 
@@ -166,6 +170,7 @@ impl Stage {
             servers: Servers::default(),
             scratch,
             misuses: Mutex::default(),
+            hangs: Mutex::default(),
         })
     }
 
