@@ -1,4 +1,5 @@
 //@ expect: real
+//@ levels: O1 the same loop at each, and a long one
 // Whoever comes first computes for long, by itself. That is no hang: it ends.
 #include <pthread.h>
 

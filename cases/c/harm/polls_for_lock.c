@@ -8,7 +8,7 @@ int work, other;
 
 static void *polls(void *p)
 {
-    other++; // RACE!(a)
+    other++; // RACE!(a) RACE!(b)
     while (pthread_mutex_trylock(&mutex))
         sched_yield();
     pthread_mutex_unlock(&mutex);
@@ -17,14 +17,14 @@ static void *polls(void *p)
 
 int main(void)
 {
-    pthread_t threads[3];
+    pthread_t threads[2];
     pthread_mutex_lock(&mutex);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], 0, polls, 0);
-    for (int i = 0; i < 30000; i++)
+    for (int i = 0; i < 20000; i++)
         work += __atomic_load_n(&other, __ATOMIC_RELAXED) + i; // RACE!(a)
     pthread_mutex_unlock(&mutex);
-    for (int i = 0; i < 3; i++)
+    for (int i = 0; i < 2; i++)
         pthread_join(threads[i], 0);
     return 0;
 }
