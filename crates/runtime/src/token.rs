@@ -239,16 +239,18 @@ pub fn give_way(t: &mut Thread) {
     yield_as(t, Cause::Yield);
 }
 
-/// A spin loop lost its turn; waits until the aligned 8 bytes around `addr` change if given.
+/// A spin loop lost its turn; waits until the aligned 8 bytes around `addr` change if given. Not so where others have
+/// idled for long: it may be what they wait for, and only look at a variable while it works.
 pub fn yield_spin(addr: Option<u64>) {
     let Some(t) = me() else { return };
+    let s = scheduler();
     match addr {
-        Some(addr) => {
+        Some(addr) if s.idled < s.round() => {
             // SAFETY: the program has just read there.
             let value = unsafe { granule(addr) };
             wait(t, Wait::Spin(addr, value), Operation::Yield, NEVER);
         }
-        None => yield_as(t, Cause::Spin),
+        _ => yield_as(t, Cause::Spin),
     }
 }
 
@@ -445,11 +447,16 @@ impl Scheduler {
             }
             None => self.idled,
         };
-        let round = SPIN_ROUNDS * self.threads.live.len() as u64;
+        let round = self.round();
         if !self.idled.is_multiple_of(round) {
             return;
         }
         crate::report::heartbeat(self.step);
+        for t in self.threads.iter() {
+            if matches!(t.wait, Wait::Spin(..)) {
+                t.wait = Wait::None;
+            }
+        }
         let (deadline, external) = self.outlook();
         // Another process may write to memory that they share.
         if external || self.others || unmodelled::may_run_out() {
@@ -474,6 +481,11 @@ impl Scheduler {
         if let Some(near) = self.near_deadline() {
             self.hurry(near);
         }
+    }
+
+    /// So often do those who idle before somebody looks what else could be done.
+    fn round(&self) -> u64 {
+        SPIN_ROUNDS * self.threads.live.len() as u64
     }
 
     /// What a thread's own counts hold is of after the last progress.
