@@ -35,6 +35,11 @@ pub struct Input {
 }
 
 impl Input {
+    /// Whether the executable is another one by now, or is gone.
+    pub fn is_outdated(&self) -> bool {
+        hash_file(&PathBuf::from(text(&self.file))).ok() != Some(self.program)
+    }
+
     /// The program and its arguments, as a shell takes them.
     pub fn command(&self) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=+:,@%".contains(c);

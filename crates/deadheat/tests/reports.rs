@@ -258,3 +258,32 @@ fn creation_and_allocation_inside_libstdcxx_are_traced_to_the_program() {
         let _ = std::fs::remove_dir_all(place.join("s-created"));
     }
 }
+
+#[test]
+fn a_report_says_that_the_program_changed_and_needs_a_place_to_be_written_to() {
+    let place = Place::new("report-changed");
+    let source = |ends: i32| {
+        format!(
+            "#include <pthread.h>\n\
+             static int x;\n\
+             static void *add(void *p) {{ x++; return p; }}\n\
+             int main(void) {{\n\
+             pthread_t t;\n\
+             pthread_create(&t, 0, add, 0);\n\
+             x++;\n\
+             pthread_join(t, 0);\n\
+             return x == {ends};\n\
+             }}\n"
+        )
+    };
+    place.build_with("cc", "race.c", &source(0), &["-O1"]);
+    let (status, told) = place.run(&["hunt", "--runs", "2", "-o", "missing/report", "--", "./race"]);
+    assert!(status == 2 && told.contains("there is no directory missing"), "{told}");
+    let (status, told) = place.run(&["hunt", "--runs", "2", "--", "./race"]);
+    assert_eq!(status, 1, "{told}");
+    let (_, told) = place.run(&["report"]);
+    assert!(!told.contains("has changed since"), "{told}");
+    place.build_with("cc", "race.c", &source(9), &["-O1"]);
+    let (_, told) = place.run(&["report"]);
+    assert!(told.contains("has changed since"), "{told}");
+}

@@ -178,6 +178,7 @@ pub fn prepare(
     program: Vec<OsString>,
 ) -> Result<(Program, Options), Refusal> {
     let options = options(extent, budget, runs, output.quiet)?;
+    output::check(output).map_err(Refusal::Usage)?;
     let failed = |error: &dyn std::fmt::Display| Refusal::Failed(error.to_string());
     let Some((name, arguments)) = program.split_first() else {
         return Err(Refusal::Usage("name the program to run".into()));

@@ -19,6 +19,18 @@ pub fn finish(
     finish_covered(report, output, store, interrupted, trouble, None)
 }
 
+/// Refuses a file that could not be written later, before any work is done.
+pub fn check(output: &Output) -> Result<(), String> {
+    let directory = output.output.as_deref().and_then(Path::parent);
+    match directory.filter(|d| !d.as_os_str().is_empty() && !d.is_dir()) {
+        Some(missing) => Err(format!(
+            "there is no directory {} for the report; make it, or name another file: --output FILE",
+            missing.display()
+        )),
+        None => Ok(()),
+    }
+}
+
 /// The same with what an exploration covered.
 pub fn finish_covered(
     report: &Report,

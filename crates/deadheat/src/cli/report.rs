@@ -87,6 +87,12 @@ fn of(store: &Store, input: &Input) -> Result<Report, StoreError> {
         },
         notices: Vec::new(),
     };
+    if input.is_outdated() {
+        report.notices.push(format!(
+            "{} has changed since: what its lines say now may not be what they said. Hunt again.",
+            report.program.file
+        ));
+    }
     report.sort();
     Ok(report)
 }
