@@ -8,6 +8,7 @@ use crate::models::{Acquisition, Creation, Model, Outcome, Returned, RootKind};
 use crate::relative_lockset::{Change, Mode};
 use crate::shape;
 use crate::state::{Disjunct, State, Status};
+use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue::{self, Integer, Named, Top};
 use crate::transfer::{Place, UNKNOWN_LENGTH, any_byte, copy_memory, together};
 use deadheat_ir::{FunctionId, LocalId, Operation, Value};
@@ -77,8 +78,10 @@ impl Execution<'_> {
         }
         if let Some(operand) = &model.releases {
             let lock = self.lock(operand.argument, operand.name.as_deref(), actuals);
+            let given = operand.argument.and_then(|n| arguments.get(usize::from(n)));
+            let cell = given.and_then(|value| self.subject.aliasing.pointee(self.function, *value));
             ways.iter_mut()
-                .for_each(|way| self.release(way, site, lock.as_ref(), observer));
+                .for_each(|way| self.release(way, site, lock.as_ref(), cell, observer));
         }
         let mut state = match &model.acquires {
             Some(acquisition) => self.acquire(at, acquisition, actuals, ways, observer),
@@ -208,7 +211,14 @@ impl Execution<'_> {
         state
     }
 
-    fn release(&mut self, way: &mut Disjunct, site: Site, lock: Option<&Path>, observer: &mut dyn Observer) {
+    fn release(
+        &mut self,
+        way: &mut Disjunct,
+        site: Site,
+        lock: Option<&Path>,
+        cell: Option<Cell>,
+        observer: &mut dyn Observer,
+    ) {
         // Under a name that is not held it may be any.
         let known = lock.filter(|l| way.locks.get(l).is_some_and(|c| c.acquired || c.level > 0));
         observer.release(known, way);
@@ -220,7 +230,9 @@ impl Execution<'_> {
         let held = way.locks.get(lock).is_some_and(|c| c.acquired || c.level > 0);
         if !held {
             // It may be another name for one that is held.
-            way.locks.forget(|held| may_be_one(held, lock));
+            let subject = self.subject;
+            way.locks
+                .forget(|held| may_be_one(held, lock) && !is_apart(subject, held, cell));
         }
         way.locks.apply(lock, Change::RELEASE);
     }
@@ -434,6 +446,10 @@ impl Execution<'_> {
                 _ => None,
             })
             .collect();
+        let sites = match sites.is_empty() {
+            true => self.created_in_place(at, way),
+            false => sites,
+        };
         if sites.is_empty() {
             if let Some(path) = handle
                 .name()
@@ -455,7 +471,9 @@ impl Execution<'_> {
             }
             return;
         }
-        let one_of_several = element || sites.len() > 1;
+        // Of several that one variable may hold, the one that runs on this way.
+        let runs = |site: &&Site| matches!(way.threads.get(*site), Some(Status::Live | Status::Many));
+        let one_of_several = element || sites.iter().filter(runs).count() > 1;
         for site in sites {
             match (way.threads.get(&site), around) {
                 (Some(status), Some(each)) if one_of_several || *status == Status::Many => {
@@ -467,6 +485,31 @@ impl Execution<'_> {
                 (Some(_), _) => self.joined(way, site),
                 (None, _) => {}
             }
+        }
+    }
+
+    /// Creations that leave their handles where this join reads one, by points-to: the array of handles is behind a
+    /// pointer that others may write, so that what stands there is not known.
+    fn created_in_place(&self, at: usize, way: &Disjunct) -> BTreeSet<Site> {
+        let body = self.body;
+        let Operation::Call { arguments, .. } = &body.instructions[at].operation else {
+            return BTreeSet::new();
+        };
+        let read = arguments.first().and_then(|a| body.definition(a.local()?));
+        let Some(Operation::Load { address, .. }) = read.map(|d| &d.operation) else {
+            return BTreeSet::new();
+        };
+        let Some(place) = self.subject.aliasing.pointee(self.function, *address) else {
+            return BTreeSet::new();
+        };
+        let live = way.threads.iter().filter(|(_, status)| **status != Status::Joined);
+        let mut there = live
+            .map(|(site, _)| *site)
+            .filter(|site| self.subject.handle_place(*site) == Some(place));
+        // Of several it is not known whose handle it is.
+        match (there.next(), there.next()) {
+            (Some(site), None) => BTreeSet::from([site]),
+            _ => BTreeSet::new(),
         }
     }
 
@@ -555,6 +598,14 @@ impl Execution<'_> {
 fn written(model: &Model, count: usize) -> impl Iterator<Item = u16> + '_ {
     let rest = model.writes_from.map_or(0..0, |n| n..count as u16);
     model.writes.iter().copied().chain(rest)
+}
+
+/// Whether a variable that is a lock is none of those that points-to takes an address for.
+fn is_apart(subject: &Subject<'_>, held: &Path, cell: Option<Cell>) -> bool {
+    let Root::Global(number) = held.root else { return false };
+    let variable = subject.symbol(number).filter(|_| !held.loads());
+    let object = variable.and_then(|symbol| subject.aliasing.object(symbol));
+    matches!((object, cell), (Some(object), Some(cell)) if object.class != cell.class)
 }
 
 /// Whether two names may stand for one lock.

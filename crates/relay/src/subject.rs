@@ -150,6 +150,18 @@ impl<'a> Subject<'a> {
         Some(constant(&self.module[at.value]))
     }
 
+    /// Where a creation leaves its thread's handle, by points-to.
+    pub fn handle_place(&self, creation: crate::access_path::Site) -> Option<Cell> {
+        let function = self.module.functions.get(creation.function as usize)?;
+        let instruction = function.instructions.get(creation.instruction as usize)?;
+        let deadheat_ir::Operation::Call { callee, arguments, .. } = &instruction.operation else {
+            return None;
+        };
+        let handle = self.model(self.callee(*callee)?)?.creates.as_ref()?.handle_at?;
+        let operand = arguments.get(usize::from(handle))?;
+        self.aliasing.pointee(FunctionId::new(creation.function), *operand)
+    }
+
     /// A short-lived view of what a call calls.
     pub fn callee(&self, callee: Callee) -> Option<SymbolId> {
         match callee {
