@@ -100,9 +100,10 @@ impl Execution<'_> {
             self.unknown_call(at, symbol, &actuals, &mut ways, observer);
             return crate::transfer::together(ways);
         }
+        let certain = targets.len() == 1;
         let mut state = State::default();
         for target in targets {
-            self.call_function(at, target, &actuals, None, &ways, observer, &mut state);
+            self.call_function(at, target, &actuals, None, certain, &ways, observer, &mut state);
         }
         state
     }
@@ -188,6 +189,7 @@ impl Execution<'_> {
         callee: FunctionId,
         actuals: &[SymbolicValue],
         once: Option<&Path>,
+        certain: bool,
         ways: &[Disjunct],
         observer: &mut dyn Observer,
         state: &mut State,
@@ -202,6 +204,7 @@ impl Execution<'_> {
                 callee,
                 actuals,
                 once,
+                certain,
                 way,
             });
             match summary {
@@ -358,6 +361,8 @@ impl Execution<'_> {
         for (site, status) in case.threads.iter() {
             note_thread(&mut way, frame.creation(*site), *status);
         }
+        way.waited = way.waited.then(case.waited);
+        way.settled = way.settled.then(case.settled);
         way.barriers = way.barriers.zip(case.barriers).map(|(a, b)| a.saturating_add(b));
         let joined = summary.joined.iter().map(|j| (rebind(&j.handle), j.in_loop)).collect();
         let result = rebind_value(&case.result);

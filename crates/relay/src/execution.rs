@@ -75,6 +75,8 @@ pub struct CallEvent<'a> {
     pub actuals: &'a [SymbolicValue],
     /// Once-controlled code: its control.
     pub once: Option<&'a Path>,
+    /// Nothing else can be called there.
+    pub certain: bool,
     /// The way on which it happens, before it.
     pub way: &'a Disjunct,
 }

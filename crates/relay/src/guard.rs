@@ -5,7 +5,7 @@
 //! `p->data`: if the data are the same, so is `p`); or if it is the element of an array that the accessed element's index
 //! chooses (`lock[i]` and `data[i]`).
 
-use crate::access_path::{DEPTH, Index, Path, Step, Symbol};
+use crate::access_path::{DEPTH, Index, Path, Root, Step, Symbol};
 use crate::relative_lockset::{Mode, RelativeLockset};
 use smallvec::SmallVec;
 
@@ -129,7 +129,8 @@ fn element(lock: &Path, address: &Path) -> Option<GuardName> {
 
 /// The lock as one of an array's, whichever.
 pub fn any_of(lock: &Path) -> Option<Path> {
-    if !lock.is_indexed() || !lock.root.is_object() || lock.loads() {
+    let lasting = matches!(lock.root, Root::Global(_)) || lock.root.is_object() && !lock.loads();
+    if !lock.is_indexed() || !lasting {
         return None;
     }
     let mut lock = lock.clone();
@@ -157,7 +158,7 @@ pub fn exclude(a: &[Guard], b: &[Guard]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access_path::{Root, Site, add_value_index};
+    use crate::access_path::{Site, add_value_index};
     use crate::relative_lockset::Change;
 
     fn opaque(n: u32) -> Path {

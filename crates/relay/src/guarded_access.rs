@@ -7,6 +7,7 @@ use crate::guard::{self, Guards};
 use crate::state::Threads;
 use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue;
+use crate::waited::Waited;
 use deadheat_ir::{FunctionId, LocationId, SymbolKind, TagId};
 
 /// What accesses of one class have in common.
@@ -32,6 +33,8 @@ pub struct ClassKey {
     pub threads: Threads,
     /// Barriers passed.
     pub barriers: Option<u8>,
+    /// Whether its thread has waited, and for more than a condition.
+    pub waited: [Waited; 2],
 }
 
 /// One of a class.
@@ -74,6 +77,7 @@ pub fn classes(
         atomic: event.atomic,
         threads: event.way.threads.clone(),
         barriers: event.way.barriers,
+        waited: [event.way.waited, event.way.settled],
     };
     let paths = event.address.paths();
     if paths.is_empty() {

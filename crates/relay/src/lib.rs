@@ -50,6 +50,7 @@ pub mod symbolic_value;
 pub mod thread_root;
 pub mod top_down;
 mod transfer;
+pub mod waited;
 pub mod warning;
 
 pub use models::Models;

@@ -11,6 +11,7 @@ use crate::state::{Disjunct, State, Status};
 use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue::{self, Integer, Named, Top};
 use crate::transfer::{Place, UNKNOWN_LENGTH, any_byte, copy_memory, together};
+use crate::waited::Waited;
 use deadheat_ir::{FunctionId, LocalId, Operation, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -55,6 +56,12 @@ impl Execution<'_> {
             if let Some(n) = model.fresh_at {
                 self.store(way, &actual(n), 8, SymbolicValue::of(Root::Fresh(site)));
             }
+            if model.sleeps || model.runs_registered || model.joins.is_some() {
+                way.settled = Waited::Surely;
+            }
+            if model.waits.is_some() || model.barrier.is_some() || way.settled == Waited::Surely {
+                way.waited = Waited::Surely;
+            }
             if model.waits.is_some() {
                 observer.release(None, way);
                 way.forget_shared();
@@ -92,7 +99,7 @@ impl Execution<'_> {
             let passed: Vec<SymbolicValue> = callback.arguments.iter().map(given).collect();
             let before = state.clone();
             for target in self.functions(&actual(callback.function)) {
-                self.call_function(at, target, &passed, None, before.ways(), observer, &mut state);
+                self.call_function(at, target, &passed, None, true, before.ways(), observer, &mut state);
             }
         }
         for n in model.registers.iter().flat_map(|c| &c.arguments) {
@@ -111,7 +118,7 @@ impl Execution<'_> {
         if model.runs_registered {
             let before = state.clone();
             for target in &self.subject.registered {
-                self.call_function(at, *target, &[], None, before.ways(), observer, &mut state);
+                self.call_function(at, *target, &[], None, true, before.ways(), observer, &mut state);
             }
         }
         if let Some(once) = &model.once {
@@ -263,7 +270,7 @@ impl Execution<'_> {
                 .for_each(|way| way.locks.apply(control, Change::acquire(Mode::Exclusive)));
         }
         for target in self.functions(function) {
-            self.call_function(at, target, &[], control.as_ref(), &inside, observer, &mut after);
+            self.call_function(at, target, &[], control.as_ref(), true, &inside, observer, &mut after);
         }
         if after.is_unreached() {
             inside.into_iter().for_each(|way| after.add(way));

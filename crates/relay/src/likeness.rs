@@ -14,6 +14,7 @@ use crate::guard::{self, Guard};
 use crate::guarded_access::{ClassKey, Occurrence};
 use crate::parallelism::{Moment, Parallelism};
 use crate::subject::Cell;
+use crate::waited::Waited;
 use deadheat_ir::{LocationId, Module, StringId, TagId};
 use rustc_hash::FxHashMap;
 
@@ -71,7 +72,15 @@ pub struct Groups<'a> {
 }
 
 /// What the members of a group have in common, but for guards and moment.
-type Common<'a> = (Option<&'a Path>, Option<Cell>, Option<TagId>, u64, AccessKind, bool);
+type Common<'a> = (
+    Option<&'a Path>,
+    Option<Cell>,
+    Option<TagId>,
+    u64,
+    AccessKind,
+    bool,
+    [Waited; 2],
+);
 
 impl<'a> Groups<'a> {
     /// Puts classes together.
@@ -107,7 +116,16 @@ impl<'a> Groups<'a> {
             });
             let kind = kind_of[moment_of[number]];
             let path = class.path.as_ref();
-            let common = (path, class.cell, class.tag, class.size, class.kind, class.atomic);
+            let (kind_of_access, waited) = (class.kind, class.waited);
+            let common = (
+                path,
+                class.cell,
+                class.tag,
+                class.size,
+                kind_of_access,
+                class.atomic,
+                waited,
+            );
             let at = *group_of.entry((common, set, kind)).or_insert_with(|| {
                 groups.push(Group {
                     class: number,

@@ -53,6 +53,8 @@ pub struct Model {
     pub barrier: Option<u16>,
     /// A condition on which it waits, its lock given up and taken again.
     pub waits: Option<u16>,
+    /// It waits for time to pass or for the world outside.
+    pub sleeps: bool,
     /// Signals whoever waits.
     pub signals: Option<u16>,
     /// What it gives back.

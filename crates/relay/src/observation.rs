@@ -27,7 +27,8 @@ pub(crate) struct Seen {
     /// Threads were created or waited for: in another context all this may be otherwise.
     pub(crate) threads_matter: bool,
     pub(crate) classes: Vec<(ClassKey, Occurrence)>,
-    pub(crate) calls: Vec<(FunctionId, Entry, Option<LocationId>)>,
+    /// Functions called, and whether nothing else can be called there.
+    pub(crate) calls: Vec<(FunctionId, Entry, Option<LocationId>, bool)>,
     pub(crate) creations: Vec<Created>,
     pub(crate) orders: Vec<LockOrder>,
     pub(crate) exits: Vec<RelativeLockset>,
@@ -35,6 +36,8 @@ pub(crate) struct Seen {
     pub(crate) hand_made: Vec<Path>,
     /// Locks given back (none: any), and the threads that run then.
     pub(crate) releases: BTreeSet<(Option<Path>, Threads)>,
+    /// Locks taken and given back at once, with nothing between: whoever comes waits while somebody else holds them.
+    pub(crate) gates: BTreeSet<Path>,
     pub(crate) barriers: u8,
     pub(crate) nameless: usize,
     pub(crate) unknown_starts: usize,
@@ -63,6 +66,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) start: Start,
     pub(crate) creator: Option<Site>,
     pub(crate) function: FunctionId,
+    /// The lock that was taken just now.
+    pub(crate) taken: Option<Path>,
     pub(crate) seen: Seen,
 }
 
@@ -113,7 +118,7 @@ impl Seen {
             (class.root, occurrence.context) = (root, context);
             class.threads = threads.clone();
         }
-        for (_, entry, _) in &mut seen.calls {
+        for (_, entry, ..) in &mut seen.calls {
             entry.way.threads = threads.clone();
         }
         for order in &mut seen.orders {
@@ -128,6 +133,7 @@ impl Seen {
 
 impl Observer for Watch<'_> {
     fn access(&mut self, event: AccessEvent<'_>) {
+        self.taken = None;
         if self.is_alone(event.way) {
             return;
         }
@@ -142,6 +148,7 @@ impl Observer for Watch<'_> {
     }
 
     fn call(&mut self, event: CallEvent<'_>) {
+        self.taken = None;
         self.seen.controls.extend(event.once.cloned());
         let creates = self.summaries_create(event.callee);
         // Before the first thread, and after the last, nothing can race.
@@ -149,7 +156,9 @@ impl Observer for Watch<'_> {
             return;
         }
         let entry = callee_entry(self.subject, &event, self.creator_for(&event));
-        self.seen.calls.push((event.callee, entry, event.location));
+        self.seen
+            .calls
+            .push((event.callee, entry, event.location, event.certain));
     }
 
     fn creation(&mut self, event: CreationEvent<'_>) {
@@ -179,6 +188,7 @@ impl Observer for Watch<'_> {
     }
 
     fn acquisition(&mut self, site: Site, location: Option<LocationId>, lock: &Path, mode: Mode, way: &Disjunct) {
+        self.taken = Some(lock.clone());
         let held: Vec<(&Path, Change)> = way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0).collect();
         if held.is_empty() || !self.is_single(lock) {
             return;
@@ -200,6 +210,11 @@ impl Observer for Watch<'_> {
     }
 
     fn release(&mut self, lock: Option<&Path>, way: &Disjunct) {
+        let gate = self
+            .taken
+            .take()
+            .filter(|taken| Some(taken) == lock && self.is_single(taken));
+        self.seen.gates.extend(gate);
         self.seen.releases.insert((lock.cloned(), way.threads.clone()));
     }
 
@@ -249,6 +264,8 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
     let mut way = Disjunct {
         threads: event.way.threads.clone(),
         barriers: event.way.barriers,
+        waited: event.way.waited,
+        settled: event.way.settled,
         ..Disjunct::default()
     };
     for (lock, change) in event.way.locks.changes().filter(|(_, c)| c.acquired || c.level > 0) {

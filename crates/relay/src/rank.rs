@@ -4,15 +4,16 @@
 //! they are features here. A score is a sum of weights; weights are small integers chosen on programs whose races are
 //! known, and order warnings only.
 
-use crate::access_path::Root;
+use crate::access_path::{Root, Site};
 use crate::execution::AccessKind;
-use crate::guard;
+use crate::guard::{self, GuardName};
 use crate::guarded_access::{ClassKey, Occurrence};
 use crate::models::RootKind;
-use crate::subject::Subject;
 use crate::thread_root::Start;
 use crate::top_down::TopDown;
+use crate::waited::Waited;
 use crate::warning::object_of;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeSet, HashMap};
 
 /// Which of RELAY's filters would remove a warning.
@@ -50,17 +51,22 @@ pub struct Rank {
 
 /// How many different objects each points-to class stands for, and how often each object is accessed under a lock.
 #[derive(Debug, Default)]
-pub struct Sizes {
+pub struct Sizes<'a> {
     objects: HashMap<u32, usize>,
     guarded: HashMap<Root, (usize, usize)>,
+    /// The classes of each statement.
+    at: FxHashMap<Site, Vec<&'a ClassKey>>,
 }
 
-impl Sizes {
+impl<'a> Sizes<'a> {
     /// Of these classes.
-    pub fn of(_subject: &Subject<'_>, classes: &[(&ClassKey, &Vec<Occurrence>)]) -> Sizes {
+    pub fn of(classes: &[(&'a ClassKey, &'a Vec<Occurrence>)]) -> Sizes<'a> {
         let mut roots: HashMap<u32, BTreeSet<Root>> = HashMap::new();
         let mut sizes = Sizes::default();
         for (class, occurrences) in classes {
+            for occurrence in *occurrences {
+                sizes.at.entry(occurrence.site).or_default().push(class);
+            }
             if let (Some(cell), Some(path)) = (class.cell, &class.path) {
                 roots.entry(cell.class).or_default().insert(path.root);
             }
@@ -73,10 +79,34 @@ impl Sizes {
         sizes.objects = roots.into_iter().map(|(class, roots)| (class, roots.len())).collect();
         sizes
     }
+
+    /// Whether most classes of a statement hold a lock that this one does not and the other side does.
+    fn is_missed(&self, site: Site, class: &ClassKey, other: &ClassKey) -> bool {
+        let Some(all) = self.at.get(&site) else { return false };
+        let holds = |c: &ClassKey, name: &GuardName| c.guards.iter().any(|g| g.name == *name);
+        other
+            .guards
+            .iter()
+            .map(|g| &g.name)
+            .any(|name| !holds(class, name) && all.iter().filter(|c| holds(c, name)).count() * 2 > all.len())
+    }
+}
+
+/// What two statements weigh beside their classes: a call through a pointer leads to more functions than it does in a
+/// run, so a lock that is missing only behind one is doubtful.
+pub fn doubt(found: &TopDown, sizes: &Sizes<'_>, sides: [(&ClassKey, Occurrence); 2]) -> Option<(i32, &'static str)> {
+    let doubtful = |(class, at): (&ClassKey, Occurrence), other: &ClassKey| {
+        !found.contexts[at.context as usize].certain && sizes.is_missed(at.site, class, other)
+    };
+    let any = doubtful(sides[0], sides[1].0) || doubtful(sides[1], sides[0].0);
+    any.then_some((
+        -30,
+        "the lock is missing only behind a call through a pointer that may lead elsewhere",
+    ))
 }
 
 /// Ranks a pair of accesses.
-pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey, b: &ClassKey) -> Rank {
+pub fn rank(found: &TopDown, sizes: &Sizes<'_>, a: &ClassKey, b: &ClassKey) -> Rank {
     let mut rank = Rank::default();
     let mut weigh = |holds: bool, weight: i32, reason: &'static str| {
         if holds {
@@ -121,6 +151,26 @@ pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey,
         5,
         "both write",
     );
+    let start = |x: &ClassKey, y: &ClassKey| {
+        in_program(x) && x.waited[1] == Waited::No && !in_program(y) && y.waited[0] != Waited::No
+    };
+    weigh(
+        start(a, b) || start(b, a),
+        -30,
+        "one side is the program's start, the other is in a thread that waits first",
+    );
+    let stops = |x: &ClassKey, y: &ClassKey| {
+        let gate = |name: &GuardName| match name {
+            GuardName::Absolute(lock) => found.gates.get(lock).is_some_and(|roots| roots.contains(&y.root)),
+            _ => false,
+        };
+        x.root != y.root && x.waited[0] != Waited::No && x.guards.iter().any(|g| gate(&g.name))
+    };
+    weigh(
+        stops(a, b) || stops(b, a),
+        -40,
+        "one side holds a lock at which the other's threads stop, with nothing else to guard",
+    );
     weigh(a.atomic != b.atomic, -5, "one side is atomic");
     weigh(
         a.kind == AccessKind::Free || b.kind == AccessKind::Free,
@@ -155,7 +205,5 @@ pub fn rank(subject: &Subject<'_>, found: &TopDown, sizes: &Sizes, a: &ClassKey,
         boot_thread: in_program(a) || in_program(b),
         same_entry,
     };
-    let _ = subject;
-    rank.reasons.sort_by_key(|_| 0);
     rank
 }

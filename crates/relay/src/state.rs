@@ -13,6 +13,7 @@ use crate::fact::Fact;
 use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
 use crate::symbolic_value::SymbolicValue;
+use crate::waited::Waited;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -51,6 +52,10 @@ pub struct Disjunct {
     pub threads: Threads,
     /// How often this thread has passed a barrier; none where that is not one number.
     pub barriers: Option<u8>,
+    /// Whether this thread has waited for anything.
+    pub waited: Waited,
+    /// Whether it has waited for more than a condition: for a thread's end, for time to pass, for events.
+    pub settled: Waited,
 }
 
 /// What is stored at a location.
@@ -192,21 +197,23 @@ impl Disjunct {
         if !any(&|r| self.memory.may_mention(r)) {
             return;
         }
-        let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
-        for path in stale {
-            let Some(value) = self.memory.remove(&path) else {
-                continue;
-            };
-            // Of an element whose index is gone it is known only that some element holds the value.
-            if let Some(some) = path.without_index(gone) {
-                let one = self.memory.get(&some).is_none_or(|known| *known == value);
-                self.memory.insert(some, if one { value } else { SymbolicValue::Top });
-            }
-        }
+        self.forget_indices(gone);
         self.memory.replace(|_, value| {
             let stale = value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone));
             stale.then_some(SymbolicValue::Top)
         });
+    }
+
+    /// Of an element whose index is gone it is known only that some element holds the value.
+    fn forget_indices(&mut self, gone: impl Fn(Root) -> bool + Copy) {
+        let stale: Vec<Path> = self.memory.keys().filter(|p| p.mentions(gone)).cloned().collect();
+        for path in stale {
+            let value = self.memory.remove(&path);
+            if let (Some(value), Some(some)) = (value, path.without_index(gone)) {
+                let one = self.memory.get(&some).is_none_or(|known| *known == value);
+                self.memory.insert(some, if one { value } else { SymbolicValue::Top });
+            }
+        }
     }
 
     /// Drops values of memory that others may write.
@@ -248,8 +255,16 @@ impl Disjunct {
             published: self.published.union(&other.published),
             threads,
             barriers: self.barriers.filter(|n| other.barriers == Some(*n)),
+            waited: self.waited.join(other.waited),
+            settled: self.settled.join(other.settled),
         }
     }
+}
+
+/// Whether threads of the same creations run: one that was joined runs as little as one that was never created.
+fn same_run(a: &Threads, b: &Threads) -> bool {
+    let run = |(site, status): (&Site, &Status)| (*status != Status::Joined).then_some(*site);
+    Arc::ptr_eq(a, b) || a.iter().filter_map(run).eq(b.iter().filter_map(run))
 }
 
 /// The ways to be at a point; none: it is not reached.
@@ -281,8 +296,7 @@ impl State {
 
     /// Adds a way.
     pub fn add(&mut self, way: Disjunct) {
-        let alike =
-            |w: &Disjunct| w.locks == way.locks && (Arc::ptr_eq(&w.threads, &way.threads) || w.threads == way.threads);
+        let alike = |w: &Disjunct| w.locks == way.locks && same_run(&w.threads, &way.threads);
         if let Some(known) = self.ways.iter_mut().find(|w| alike(w)) {
             if *known != way {
                 *known = known.join(&way);

@@ -59,8 +59,10 @@ impl<'a> Subject<'a> {
                 SymbolKind::Function { .. } | SymbolKind::IFunc { .. }
             );
             let model = models.get(module.name(symbol)).filter(|_| is_function)?;
-            // "Does nothing" is said of functions that cannot be looked into.
-            (module[symbol].body().is_none() || *model != Model::default().named_as(model)).then_some(model)
+            // "Does nothing", or waits, is said of functions that cannot be looked into.
+            let mut nothing = Model::default().named_as(model);
+            nothing.sleeps = model.sleeps;
+            (module[symbol].body().is_none() || *model != nothing).then_some(model)
         };
         let models: Vec<_> = module.symbols().map(|(id, _)| model(id)).collect();
         let mut names: Vec<&str> = models.iter().flatten().flat_map(|m| m.lock_names()).collect();

@@ -13,6 +13,7 @@ use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
 use crate::state::{Disjunct, Threads};
 use crate::symbolic_value::SymbolicValue::{self, Top};
+use crate::waited::Waited;
 use deadheat_ir::SymbolId;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,6 +61,10 @@ pub struct Case {
     pub threads: Threads,
     /// Barriers passed.
     pub barriers: Option<u8>,
+    /// Whether it waits.
+    pub waited: Waited,
+    /// Whether it waits for more than a condition.
+    pub settled: Waited,
 }
 
 /// What calls of a function do.
@@ -186,6 +191,8 @@ impl Case {
             published,
             threads: way.threads,
             barriers: way.barriers,
+            waited: way.waited,
+            settled: way.settled,
         }
     }
 
@@ -198,6 +205,8 @@ impl Case {
             published: c.published.clone(),
             threads: c.threads.clone(),
             barriers: c.barriers,
+            waited: c.waited,
+            settled: c.settled,
         };
         let way = as_way(self).join(&as_way(other));
         // The name that a merged result gets is no instruction's: the caller names it by its call.
@@ -214,6 +223,8 @@ impl Case {
             published: way.published,
             threads: way.threads,
             barriers: way.barriers,
+            waited: way.waited,
+            settled: way.settled,
         }
     }
 }

@@ -40,6 +40,8 @@ pub struct Context {
     pub entry: Entry,
     /// The context that calls it, and the call; none for the root's own.
     pub caller: Option<(u32, Option<LocationId>)>,
+    /// No call on the way from the root may lead elsewhere.
+    pub certain: bool,
 }
 
 /// A lock taken while others were held.
@@ -93,6 +95,8 @@ pub struct TopDown {
     pub controls: BTreeSet<Path>,
     /// Words that are taken as a lock by an atomic operation.
     pub hand_made: BTreeSet<Path>,
+    /// Locks at which threads stop while somebody else holds them, with nothing to guard, and the roots that do.
+    pub gates: BTreeMap<Path, BTreeSet<usize>>,
     /// What was cut.
     pub cut: Cut,
 }
@@ -129,7 +133,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
             },
             creator: None,
         };
-        work.enter(root, key.function, entry, None);
+        work.enter(root, key.function, entry, None, true);
     }
     while !work.due.is_empty() {
         let due = std::mem::take(&mut work.due);
@@ -178,9 +182,17 @@ impl Work<'_> {
     }
 
     /// Enters a function, unless that has been done.
-    fn enter(&mut self, root: usize, function: FunctionId, entry: Entry, caller: Option<(u32, Option<LocationId>)>) {
+    fn enter(
+        &mut self,
+        root: usize,
+        function: FunctionId,
+        entry: Entry,
+        caller: Option<(u32, Option<LocationId>)>,
+        certain: bool,
+    ) {
         let known = (root, function, entry);
-        if self.known.contains_key(&known) {
+        if let Some(number) = self.known.get(&known) {
+            self.found.contexts[*number as usize].certain |= certain;
             return;
         }
         let entry = known.2.clone();
@@ -194,6 +206,7 @@ impl Work<'_> {
                 function,
                 entry,
                 caller,
+                certain,
             });
             self.due.push(next);
             return;
@@ -209,6 +222,7 @@ impl Work<'_> {
                     function,
                     entry,
                     caller,
+                    certain,
                 });
                 self.due.push(next);
             }
@@ -282,6 +296,7 @@ impl Work<'_> {
             start: self.found.roots[context.root].key.start,
             creator: context.entry.creator,
             function: context.function,
+            taken: None,
             seen: Seen::default(),
         };
         execution.observe(&mut watch);
@@ -300,8 +315,9 @@ impl Work<'_> {
                 (false, false) => self.found.cut.occurrences += 1,
             }
         }
-        for (callee, entry, location) in seen.calls {
-            self.enter(root, callee, entry, Some((number, location)));
+        for (callee, entry, location, certain) in seen.calls {
+            let certain = certain && self.found.contexts[number as usize].certain;
+            self.enter(root, callee, entry, Some((number, location)), certain);
         }
         for created in seen.creations {
             let new = self.root(created.key, created.kind, created.location);
@@ -310,12 +326,15 @@ impl Work<'_> {
             started.creators.insert(root);
             started.own.extend(created.own);
             self.lent.creation(root, new, created.held);
-            self.enter(new, created.key.function, created.entry, None);
+            self.enter(new, created.key.function, created.entry, None, true);
         }
         self.lent.releases(root, seen.releases);
         self.found.orders.extend(seen.orders);
         self.found.controls.extend(seen.controls);
         self.found.hand_made.extend(seen.hand_made);
+        for gate in seen.gates {
+            self.found.gates.entry(gate).or_default().insert(root);
+        }
         if self.found.contexts[number as usize].caller.is_none() {
             self.found
                 .exits

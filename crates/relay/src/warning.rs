@@ -90,7 +90,7 @@ pub fn warnings(
     relay_filters: bool,
 ) -> Warnings {
     let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
-    let sizes = rank::Sizes::of(subject, &classes);
+    let sizes = rank::Sizes::of(&classes);
     let mut groups = Groups::of(subject.module, classes, parallelism);
     let mut all = Warnings::default();
     let mut best: FxHashMap<(u32, u32), Best> = FxHashMap::default();
@@ -125,9 +125,12 @@ pub fn warnings(
                     let (score, filtered) = *ranks[usize::from(turned)].get_or_insert_with(|| {
                         let (x, y) = (groups.class(*a), groups.class(*b));
                         let (x, y) = if turned { (y, x) } else { (x, y) };
-                        let rank = rank::rank(subject, found, &sizes, x, y);
+                        let rank = rank::rank(found, &sizes, x, y);
                         (rank.score, rank.filters.any())
                     });
+                    let of_statements = sides.map(|s| (groups.classes[s.class].0, s.occurrence));
+                    let doubt = rank::doubt(found, &sizes, of_statements);
+                    let score = score + doubt.map_or(0, |(weight, _)| weight);
                     if relay_filters && filtered {
                         all.filtered += 1;
                         continue;
@@ -151,9 +154,15 @@ pub fn warnings(
     let warning = |best: Best| {
         let class = |s: &Statement| groups.classes[s.class].0;
         let [first, second] = &best.sides;
+        let mut rank = rank::rank(found, &sizes, class(first), class(second));
+        let of_statements = best.sides.map(|s| (class(&s), s.occurrence));
+        if let Some((weight, reason)) = rank::doubt(found, &sizes, of_statements) {
+            rank.score += weight;
+            rank.reasons.push(reason);
+        }
         Warning {
             object: best.object,
-            rank: rank::rank(subject, found, &sizes, class(first), class(second)),
+            rank,
             sides: best.sides.map(|s| Side {
                 class: class(&s).clone(),
                 occurrence: s.occurrence,
