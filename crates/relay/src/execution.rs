@@ -26,6 +26,9 @@ const VISITS: u32 = 10;
 /// Times that a block is gone through in a round at most.
 const MOST_VISITS: u32 = 40;
 
+/// Locations of a state from which on it is worth looking for those that are used no more.
+const BIG: usize = 32;
+
 /// An access to memory.
 #[derive(Clone, Debug)]
 pub struct AccessEvent<'a> {
@@ -179,6 +182,8 @@ pub struct Execution<'a> {
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
     pub(crate) threads_matter: bool,
+    /// Merges of which a side is undefined.
+    one_sided: Vec<usize>,
     changed: bool,
     states: Vec<State>,
     /// Blocks that did not come to rest.
@@ -204,10 +209,12 @@ impl<'a> Execution<'a> {
             nameless: 0,
             applied: FxHashMap::default(),
             threads_matter: false,
+            one_sided: Vec::new(),
             changed: false,
             states: Vec::new(),
             unsettled: 0,
         };
+        execution.one_sided = execution.one_sided_merges();
         for round in 0..ROUNDS {
             execution.changed = false;
             execution.round();
@@ -219,6 +226,17 @@ impl<'a> Execution<'a> {
             }
         }
         execution
+    }
+
+    fn one_sided_merges(&self) -> Vec<usize> {
+        let merges = self.body.instructions.iter().enumerate();
+        merges
+            .filter(|(_, i)| match &i.operation {
+                Operation::Phi { incoming } => incoming.iter().any(|(_, value)| self.is_undefined(*value)),
+                _ => false,
+            })
+            .map(|(n, _)| n)
+            .collect()
     }
 
     /// Forgets what locals were before it was known where control flow merges other values: all but the merges.
@@ -367,9 +385,31 @@ impl<'a> Execution<'a> {
                 }
                 self.define(*n, value, fact, &mut way);
             }
+            self.drop_dead(to, &mut way);
             state.add(way);
         }
         state
+    }
+
+    /// Drops, in a big state, what hangs on values that no instruction from `to` on can use: those of blocks that do not
+    /// dominate it. A merge that has only one defined side goes by that side's name.
+    fn drop_dead(&self, to: usize, way: &mut Disjunct) {
+        if way.memory.len() <= BIG {
+            return;
+        }
+        let shape = &self.subject.shapes[self.function.index()];
+        let own = self.function.number();
+        let count = self.body.instructions.len();
+        let merged = |root: Root| {
+            let mut values = self.one_sided.iter().filter_map(|n| self.environment[*n].as_ref());
+            values.any(|v| v.paths().iter().any(|p| p.mentions(|r| r == root)))
+        };
+        way.drop_dead(|root| match root {
+            Root::Opaque(site) if site.function == own && (site.instruction as usize) < count => {
+                !shape.dominates(self.block_of(site.instruction as usize), to) && !merged(root)
+            }
+            _ => false,
+        });
     }
 
     /// Tells an observer what happens.

@@ -174,6 +174,12 @@ impl RelativeLockset {
         self.changes.retain(|_, c| c.says_something());
     }
 
+    /// Takes locks that were taken and given back out of L-.
+    pub fn drop_given_back(&mut self, which: impl Fn(&Path) -> bool) {
+        self.changes
+            .retain(|path, c| c.acquired || c.level != 0 || !which(path));
+    }
+
     /// The changes in other terms: those of locks that have no name there are dropped from L+, and counted if they are
     /// in L-.
     pub fn rebind(&self, rename: impl Fn(&Path) -> Option<Path>) -> (RelativeLockset, usize) {

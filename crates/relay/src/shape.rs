@@ -27,6 +27,8 @@ pub struct Shape {
     pub loops: Vec<Loop>,
     /// For each block, the innermost loop it is in.
     pub innermost: Vec<Option<usize>>,
+    /// For each block but the first, the last other block that each way to it goes through.
+    pub dominators: Vec<Option<usize>>,
 }
 
 impl Shape {
@@ -70,7 +72,53 @@ impl Shape {
             shape.position[*block] = Some(at);
         }
         shape.find_loops(function, back);
+        shape.find_dominators(function);
         shape
+    }
+
+    /// Cooper, Harvey, Kennedy: A Simple, Fast Dominance Algorithm (2001).
+    fn find_dominators(&mut self, function: &Function) {
+        let predecessors = function.predecessors();
+        self.dominators = vec![None; function.blocks.len()];
+        let mut changed = true;
+        while std::mem::take(&mut changed) {
+            for at in 1..self.order.len() {
+                let block = self.order[at];
+                let known = |p: &usize| *p == self.order[0] || self.dominators[*p].is_some();
+                let before = predecessors[block].iter().map(|p| p.index()).filter(known);
+                let common = before.reduce(|a, b| self.common_dominator(a, b));
+                if common != self.dominators[block] {
+                    self.dominators[block] = common;
+                    changed = true;
+                }
+            }
+        }
+    }
+
+    fn common_dominator(&self, mut a: usize, mut b: usize) -> usize {
+        while a != b {
+            let late = if self.position[a] > self.position[b] {
+                &mut a
+            } else {
+                &mut b
+            };
+            match self.dominators[*late] {
+                Some(above) => *late = above,
+                None => return self.order[0],
+            }
+        }
+        a
+    }
+
+    /// Whether each way to a block goes through another one, or it is that one.
+    pub fn dominates(&self, above: usize, mut block: usize) -> bool {
+        while block != above && self.position[block] > self.position[above] {
+            match self.dominators[block] {
+                Some(next) => block = next,
+                None => return false,
+            }
+        }
+        block == above
     }
 
     fn find_loops(&mut self, function: &Function, back: Vec<(usize, usize)>) {

@@ -14,7 +14,7 @@ use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
 use crate::symbolic_value::SymbolicValue;
 use crate::waited::Waited;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Ways that are kept apart.
@@ -202,6 +202,44 @@ impl Disjunct {
             let stale = value.paths().iter().any(|p| p.mentions(gone)) || value.key().is_some_and(|p| p.mentions(gone));
             stale.then_some(SymbolicValue::Top)
         });
+    }
+
+    /// Drops what hangs on names that nothing uses from here on: dead ones that no kept place holds.
+    pub fn drop_dead(&mut self, dead: impl Fn(Root) -> bool) {
+        let mut gone: BTreeSet<Root> = BTreeSet::new();
+        for path in self.memory.keys().chain(self.facts.keys()).chain(self.published.keys()) {
+            let roots = std::iter::once(path.root).chain(path.indices().map(|i| i.root));
+            gone.extend(roots.filter(|r| dead(*r)));
+        }
+        if gone.is_empty() {
+            return;
+        }
+        // What a kept place or a held lock leads to is kept, and what hangs on that.
+        loop {
+            let values = self
+                .memory
+                .iter()
+                .filter(|(p, _)| !gone.contains(&p.root))
+                .map(|(_, v)| v);
+            let held = self
+                .locks
+                .changes()
+                .filter(|(_, c)| c.acquired || c.level != 0)
+                .map(|(p, _)| p);
+            let mentioned = values.flat_map(|v| v.paths().iter().chain(v.key())).chain(held);
+            let roots = mentioned.flat_map(|p| std::iter::once(p.root).chain(p.indices().map(|i| i.root)));
+            let used: BTreeSet<Root> = roots.filter(|r| gone.contains(r)).collect();
+            if used.is_empty() {
+                break;
+            }
+            gone.retain(|r| !used.contains(r));
+        }
+        let stays = |path: &Path| !path.mentions(|r| gone.contains(&r));
+        self.memory.retain(|p, _| !gone.contains(&p.root));
+        self.forget_indices(|r| gone.contains(&r));
+        self.facts.retain(|p, _| stays(p));
+        self.published.retain(|p, ()| stays(p));
+        self.locks.drop_given_back(|p| !stays(p));
     }
 
     /// Of an element whose index is gone it is known only that some element holds the value.

@@ -84,7 +84,7 @@ impl SymbolicValue {
             }
         }
         all.sort();
-        if all.is_empty() || all.len() > ALTERNATIVES {
+        if all.is_empty() || all.len() > ALTERNATIVES || walks(&all) {
             return merged;
         }
         May(Path::of(Root::Opaque(site)), all)
@@ -104,6 +104,13 @@ impl SymbolicValue {
     pub fn is_address(&self) -> bool {
         matches!(self, Named(path) if path.root.is_object() && !path.loads())
     }
+}
+
+/// Whether three of the paths differ in their last constant part alone: a pointer that goes on and on.
+fn walks(paths: &[Path]) -> bool {
+    let base = |p: &Path| p.clone().split().0;
+    let as_first = |p: &Path| base(p) == base(&paths[0]);
+    paths.len() > 2 && !paths[0].root.is_object() && paths.iter().filter(|p| as_first(p)).count() > 2
 }
 
 impl Held for SymbolicValue {
