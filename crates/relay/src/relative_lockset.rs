@@ -92,6 +92,11 @@ impl Change {
     }
 }
 
+/// Whether the caller may have a name for the lock, too.
+fn is_callers(lock: &Path) -> bool {
+    matches!(lock.root, Root::Formal(_) | Root::Global(_))
+}
+
 impl Held for Change {
     fn paths(&self) -> impl Iterator<Item = &Path> {
         std::iter::empty()
@@ -135,10 +140,21 @@ impl RelativeLockset {
         self.changes.may_mention(root)
     }
 
+    /// Whether the same locks are held, or owed to the caller, as in the other: what was taken and given back tells no ways
+    /// apart.
+    pub fn holds_the_same(&self, other: &RelativeLockset) -> bool {
+        let lasting = |(_, change): &(&Path, Change)| change.acquired || change.level != 0;
+        self.changes == other.changes || self.changes().filter(lasting).eq(other.changes().filter(lasting))
+    }
+
     /// Applies a change of one lock.
     pub fn apply(&mut self, lock: &Path, change: Change) {
         let known = self.get(lock);
-        let new = known.unwrap_or(Change::NONE).then(change);
+        let mut new = known.unwrap_or(Change::NONE).then(change);
+        if !is_callers(lock) {
+            // Nobody held on entry what has got its name since.
+            new.level = new.level.max(0);
+        }
         if new.says_something() || known.is_none() {
             self.changes.insert(lock.clone(), new);
         } else {

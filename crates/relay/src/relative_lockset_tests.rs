@@ -113,3 +113,24 @@ proptest! {
         prop_assert!(joined.acquired().all(|l| joined.released().all(|x| x != l)));
     }
 }
+
+#[test]
+fn what_was_taken_and_given_back_tells_no_ways_apart() {
+    let (passed, straight) = (after(&[(1, ACQUIRE), (1, Change::RELEASE)]), after(&[]));
+    assert!(passed != straight && passed.holds_the_same(&straight));
+    assert!(!after(&[(1, ACQUIRE)]).holds_the_same(&straight));
+    assert!(!after(&[(1, Change::RELEASE)]).holds_the_same(&straight));
+}
+
+#[test]
+fn nobody_owed_a_lock_that_has_got_its_name_here() {
+    let named_here = Path::of(Root::Opaque(crate::access_path::Site {
+        function: 0,
+        instruction: 1,
+    }));
+    let mut set = RelativeLockset::default();
+    set.apply(&named_here, Change::RELEASE);
+    set.apply(&named_here, Change::RELEASE);
+    assert_eq!(set.get(&named_here).map(|c| (c.released, c.level)), Some((true, 0)));
+    assert_eq!(after(&[(1, Change::RELEASE)]).get(&lock(1)).map(|c| c.level), Some(-1));
+}

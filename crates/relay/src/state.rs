@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Ways that are kept apart.
-pub const DISJUNCTS: usize = 4;
+pub const DISJUNCTS: usize = 6;
 
 /// Locations whose value a way keeps.
 const LOCATIONS: usize = 192;
@@ -334,7 +334,7 @@ impl State {
 
     /// Adds a way.
     pub fn add(&mut self, way: Disjunct) {
-        let alike = |w: &Disjunct| w.locks == way.locks && same_run(&w.threads, &way.threads);
+        let alike = |w: &Disjunct| w.locks.holds_the_same(&way.locks) && same_run(&w.threads, &way.threads);
         if let Some(known) = self.ways.iter_mut().find(|w| alike(w)) {
             if *known != way {
                 *known = known.join(&way);
@@ -347,11 +347,15 @@ impl State {
         }
     }
 
-    /// Joins the last two ways that have the same locks; says whether there were two.
+    /// Joins the last two ways that have the same locks, and the same threads if there are such; says whether there were two.
     fn join_two(&mut self) -> bool {
+        let same_locks = |a: &Disjunct, b: &Disjunct| a.locks.holds_the_same(&b.locks);
+        self.join_two_if(|a, b| same_locks(a, b) && same_run(&a.threads, &b.threads)) || self.join_two_if(same_locks)
+    }
+
+    fn join_two_if(&mut self, alike: impl Fn(&Disjunct, &Disjunct) -> bool) -> bool {
         for at in (1..self.ways.len()).rev() {
-            let same = |w: &Disjunct| w.locks == self.ways[at].locks;
-            if let Some(other) = self.ways[..at].iter().rposition(same) {
+            if let Some(other) = self.ways[..at].iter().rposition(|w| alike(w, &self.ways[at])) {
                 let way = self.ways.remove(at);
                 self.ways[other] = self.ways[other].join(&way);
                 return true;

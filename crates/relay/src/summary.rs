@@ -18,7 +18,7 @@ use deadheat_ir::SymbolId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cases at most.
-pub const CASES: usize = 4;
+pub const CASES: usize = 6;
 /// Locations that a case says something of, and requirements.
 const LOCATIONS: usize = 48;
 
@@ -97,7 +97,7 @@ impl Summary {
         let mut cut = execution.nameless + execution.unsettled;
         for exit in exits {
             let case = Case::of(exit, function, &mut cut);
-            let alike = |c: &Case| c.locks == case.locks && c.fact.class() == case.fact.class();
+            let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
             match cases.iter_mut().find(|c| alike(c)) {
                 Some(known) => *known = known.join(&case, function),
                 None => cases.push(case),
@@ -105,7 +105,7 @@ impl Summary {
         }
         // Where all ways agree on locks, what is given back tells nothing about them.
         if let [first, rest @ ..] = &cases[..] {
-            let alike = |c: &Case| c.locks == first.locks && c.threads == first.threads;
+            let alike = |c: &Case| c.locks.holds_the_same(&first.locks) && c.threads == first.threads;
             let tells = |c: &Case| c.result != first.result && matches!(c.result, SymbolicValue::Integer(_));
             if cases.len() > CASES || rest.iter().all(|c| alike(c) && !tells(c)) {
                 let joined = rest.iter().fold(first.clone(), |all, c| all.join(c, function));
