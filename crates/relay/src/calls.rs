@@ -338,7 +338,9 @@ impl Execution<'_> {
         let mut way = before.clone();
         // The call's own names stand for something new.
         way.forget(&[Root::Fresh(call), Root::Opaque(call)]);
-        let (locks, lost) = case.locks.rebind(|lock| rebind(lock).name().cloned());
+        let (locks, lost) = case
+            .locks
+            .rebind(|lock| rebind(lock).name().cloned().map(|name| self.by_place(name)));
         way.locks.update(&locks);
         if lost > 0 {
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.

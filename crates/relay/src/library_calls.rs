@@ -1,6 +1,6 @@
 //! What calls of modelled functions do to a state.
 
-use crate::access_path::{Path, Root, Site};
+use crate::access_path::{DEPTH, Path, Root, Site};
 use crate::evaluation::{known, load};
 use crate::execution::{AccessKind, CreationEvent, Execution, Observer};
 use crate::fact::Fact;
@@ -170,7 +170,27 @@ impl Execution<'_> {
         if let Some(name) = name {
             return self.subject.named_lock(name).map(|n| Path::of(Root::Global(n)));
         }
-        actuals.get(usize::from(argument?))?.name().cloned()
+        Some(self.by_place(actuals.get(usize::from(argument?))?.name()?.clone()))
+    }
+
+    /// A lock that is behind a pointer goes by the place where the pointer was read, so that it has one name wherever it is
+    /// read anew.
+    pub(crate) fn by_place(&self, lock: Path) -> Path {
+        let Root::Opaque(site) = lock.root else { return lock };
+        let read = self.body.instructions.get(site.instruction as usize);
+        let Some(Operation::Load { address, access }) = read.map(|i| &i.operation) else {
+            return lock;
+        };
+        if site.function != self.function.number() || access.volatile || access.is_atomic() {
+            return lock;
+        }
+        let address = self.value(*address);
+        let Some(mut path) = address.name().filter(|a| a.is_definite()).and_then(Path::load) else {
+            return lock;
+        };
+        path.last_mut().clone_from(&lock.steps[0]);
+        path.steps.extend(lock.steps[1..].iter().cloned());
+        if path.steps.len() <= DEPTH { path } else { lock }
     }
 
     fn acquire(

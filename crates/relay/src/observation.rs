@@ -50,7 +50,8 @@ pub(crate) struct Created {
     pub(crate) kind: RootKind,
     pub(crate) location: Option<LocationId>,
     pub(crate) entry: Entry,
-    pub(crate) own: Option<Root>,
+    /// The object that the thread is given, and whether it has that for itself.
+    pub(crate) given: Option<(Root, bool)>,
     pub(crate) again: bool,
     /// Locks that its creator holds.
     pub(crate) held: BTreeSet<Path>,
@@ -169,7 +170,7 @@ impl Observer for Watch<'_> {
         let held = held.filter(|(p, c)| (c.acquired || c.level > 0) && c.mode == Mode::Exclusive && p.is_constant());
         let held: BTreeSet<Path> = held.map(|(p, _)| p.clone()).collect();
         for function in event.functions {
-            let (mut entry, own) = thread_root::entry_of(&event, *function);
+            let (mut entry, given) = thread_root::entry_of(&event, *function);
             let parameters = self.subject.module[*function].parameters as usize;
             entry.formals = thread_root::known_formals(entry.formals, *function, parameters);
             self.seen.creations.push(Created {
@@ -180,7 +181,7 @@ impl Observer for Watch<'_> {
                 kind: event.model.kind,
                 location: event.location,
                 entry,
-                own,
+                given,
                 again,
                 held: held.clone(),
             });

@@ -44,6 +44,8 @@ pub struct ThreadRoot {
     pub creators: BTreeSet<usize>,
     /// Objects of which each instance has its own, given to it by its creator.
     pub own: BTreeSet<Root>,
+    /// Objects that were given to some instance and that others may know of by then.
+    pub shared: BTreeSet<Root>,
     /// Most barriers that it passes.
     pub barriers: u8,
     /// Locks that an ancestor holds as long as its threads run, and that ancestor's number.
@@ -53,13 +55,10 @@ pub struct ThreadRoot {
 /// Values and memory that a new thread is given are kept up to so many locations.
 const LOCATIONS: usize = 48;
 
-/// How a created thread is entered, and the object that each instance has for itself.
-pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Option<Root>) {
-    let own_root = event
-        .argument
-        .name()
-        .filter(|p| !p.loads() && event.way.is_private(p.root))
-        .map(|p| p.root);
+/// How a created thread is entered, and the object that it is given, and whether it has that for itself.
+pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Option<(Root, bool)>) {
+    let made = event.argument.name().filter(|p| !p.loads() && p.root.is_made());
+    let given = made.map(|p| (p.root, event.way.is_private(p.root)));
     let rename = |path: &Path| each_its_own(path, event.counters, event.name);
     let rename_value = |value: &SymbolicValue| match value {
         Named(path) => Named(rename(path)),
@@ -106,7 +105,7 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
         way,
         creator: None,
     };
-    (entry, own_root)
+    (entry, given)
 }
 
 /// A path in which loop counters of the creator are replaced by "differs in each instance".

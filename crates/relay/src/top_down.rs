@@ -174,6 +174,7 @@ impl Work<'_> {
                 location,
                 creators: BTreeSet::new(),
                 own: BTreeSet::new(),
+                shared: BTreeSet::new(),
                 barriers: 0,
                 lent: BTreeSet::new(),
             });
@@ -324,7 +325,11 @@ impl Work<'_> {
             let started = &mut self.found.roots[new];
             started.many |= created.again;
             started.creators.insert(root);
-            started.own.extend(created.own);
+            match created.given {
+                Some((object, true)) => drop(started.own.insert(object)),
+                Some((object, false)) => drop(started.shared.insert(object)),
+                None => {}
+            }
             self.lent.creation(root, new, created.held);
             self.enter(new, created.key.function, created.entry, None, true);
         }
@@ -357,6 +362,9 @@ impl Work<'_> {
                     changed = true;
                 }
             }
+        }
+        for root in &mut self.found.roots {
+            root.own.retain(|object| !root.shared.contains(object));
         }
         self.lent.settle(&mut self.found.roots);
         self.found
