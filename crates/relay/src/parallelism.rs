@@ -2,10 +2,12 @@
 //!
 //! Each class of accesses carries what its thread knows of the threads that run: those it created or inherited from its
 //! creator as created, and those that have been joined since. A thread that is an ancestor of another knows all about it:
-//! what it has not created does not run yet. What was joined before a thread was created does not run beside it.
+//! what it has not created does not run yet. What was joined before a thread was created does not run beside it; and of two
+//! threads that one creator makes, neither beside the other, one is over when the other begins.
 //! Barriers: two threads that both pass them are in different phases where they have passed different numbers of them.
 
 use crate::guarded_access::ClassKey;
+use crate::models::RootKind;
 use crate::state::{Status, Threads};
 use crate::thread_root::{Start, ThreadRoot};
 
@@ -55,7 +57,21 @@ impl<'a> Parallelism<'a> {
         if program(a) && program(b) {
             return false;
         }
-        !self.enabled || !(self.excludes(a, b) || self.excludes(b, a) || self.in_other_phase(a, b))
+        let apart = || self.excludes(a, b) || self.excludes(b, a) || self.one_after_the_other(a, b);
+        !self.enabled || !(apart() || self.in_other_phase(a, b))
+    }
+
+    /// Whether two threads of one creator are over before the other one is created: neither runs where the other begins.
+    fn one_after_the_other(&self, a: Moment<'_>, b: Moment<'_>) -> bool {
+        let (x, y) = (&self.roots[a.root], &self.roots[b.root]);
+        let (Start::Creation(first), Start::Creation(second)) = (x.key.start, y.key.start) else {
+            return false;
+        };
+        let is_thread = |root: &ThreadRoot| root.kind == RootKind::Thread;
+        let mut creators = x.creators.iter();
+        let one_creator = x.creators == y.creators && creators.len() == 1 && creators.all(|c| !self.roots[*c].many);
+        let runs = |m: Moment<'_>, other| matches!(m.threads.get(other), Some(Status::Live | Status::Many));
+        first != second && is_thread(x) && is_thread(y) && one_creator && !runs(a, &second) && !runs(b, &first)
     }
 
     /// Whether what `a` knows rules out that `b`'s thread runs.
