@@ -35,6 +35,7 @@ pub mod lock_order;
 pub mod models;
 pub mod naming;
 mod observation;
+mod own_frame;
 mod own_terms;
 pub mod parallelism;
 pub mod path_map;

@@ -41,8 +41,8 @@ impl Filters {
 pub struct Rank {
     /// Higher is more likely.
     pub score: i32,
-    /// By this it is listed: the score, less where others about the same object come before.
-    pub place: i32,
+    /// A likelier warning is about the same object.
+    pub further: bool,
     /// What speaks for it and against it, most important first.
     pub reasons: Vec<&'static str>,
     /// RELAY's filters.

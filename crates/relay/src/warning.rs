@@ -10,6 +10,7 @@ use crate::execution::AccessKind;
 use crate::guard::{Guard, GuardName};
 use crate::guarded_access::{ClassKey, Occurrence, may_be_equal};
 use crate::likeness::{self, Groups, Statement};
+use crate::own_frame::Frames;
 use crate::parallelism::Parallelism;
 use crate::rank::{self, Rank};
 use crate::subject::Subject;
@@ -22,10 +23,6 @@ use std::collections::hash_map::Entry;
 
 /// Comparisons of groups in a bucket.
 const COMPARISONS: usize = 2_000_000;
-
-/// What a further warning about the same object weighs less than the one before, and for how many of them.
-const FURTHER: i32 = 6;
-const FURTHER_AT_MOST: i32 = 8;
 
 /// What two accesses are both to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -92,6 +89,7 @@ pub fn warnings(
     let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
     let sizes = rank::Sizes::of(&classes);
     let mut groups = Groups::of(subject.module, classes, parallelism);
+    let frames = Frames::of(found);
     let mut all = Warnings::default();
     let mut best: FxHashMap<(u32, u32), Best> = FxHashMap::default();
     for (bucket, (key, members)) in buckets(subject, &groups).into_iter().enumerate() {
@@ -102,7 +100,7 @@ pub fn warnings(
             compared += others.len().min(left);
             all.cut += others.len().saturating_sub(left);
             for b in others.iter().take(left) {
-                if !conflict(subject, found, &mut groups, key, *a, *b) {
+                if !conflict(subject, found, &frames, &mut groups, key, *a, *b) {
                     continue;
                 }
                 let mut ranks = [None, None];
@@ -180,21 +178,25 @@ pub fn warnings(
     all
 }
 
-/// Puts what says little that is new further down: each further warning about an object weighs [`FURTHER`] less.
+/// Puts what says little that is new further down: the best warning about each object comes before all further ones.
 fn spread(warnings: &mut [Warning]) {
-    let mut listed: FxHashMap<ObjectKey, i32> = FxHashMap::default();
+    let mut listed: FxHashSet<ObjectKey> = FxHashSet::default();
     for warning in warnings.iter_mut() {
-        let before = listed.entry(warning.object).or_default();
-        warning.rank.place = warning.rank.score - FURTHER * (*before).min(FURTHER_AT_MOST);
-        *before += 1;
+        // Fields of what points-to does not tell apart are one object.
+        let object = match warning.object {
+            ObjectKey::Class(class, _) => ObjectKey::Class(class, 0),
+            object => object,
+        };
+        warning.rank.further = !listed.insert(object);
     }
-    warnings.sort_by_key(|w| Reverse(w.rank.place));
+    warnings.sort_by_key(|w| w.rank.further);
 }
 
 /// Whether the accesses of two groups are a race, as far as can be told.
 fn conflict(
     subject: &Subject<'_>,
     found: &TopDown,
+    frames: &Frames,
     groups: &mut Groups<'_>,
     key: ObjectKey,
     a: usize,
@@ -206,6 +208,10 @@ fn conflict(
     let same = root(x).is_some() && root(x) == root(y);
     let two = object_of(x).is_some() && object_of(y).is_some();
     if !matches!(key, ObjectKey::Object(_)) && (same || two) {
+        return false;
+    }
+    let object = object_of(x).filter(|o| object_of(y) == Some(*o));
+    if object.is_some_and(|o| !frames.may_be_one(o, x.root, y.root)) {
         return false;
     }
     let writes = |c: &ClassKey| c.kind != AccessKind::Read;
