@@ -138,11 +138,12 @@ impl Execution<'_> {
         if !harmless {
             for way in ways.iter_mut() {
                 actuals.iter().for_each(|value| way.publish(value));
+                let own = |path: &Path| self.subject.start_only.writes(self.function, path.root) && !path.loads();
                 let Disjunct { memory, published, .. } = way;
                 memory.replace(|path, value| {
                     let private = path.root.is_made() && !published.contains(&Path::of(path.root));
                     let handle = matches!(value, Named(p) if matches!(p.root, Root::Thread(_)));
-                    (!private && !handle).then_some(Top)
+                    (!private && !handle && !own(path)).then_some(Top)
                 });
             }
         }
@@ -317,7 +318,7 @@ impl Execution<'_> {
             summary,
         };
         let subject = self.subject;
-        let rebind = |path: &Path| follow(subject, before, path, &|root| frame.root(root));
+        let rebind = |path: &Path| follow(subject, self.function, before, path, &|root| frame.root(root));
         let rebind_value = |value: &SymbolicValue| match value {
             Named(path) => rebind(path),
             SymbolicValue::May(name, paths) => {

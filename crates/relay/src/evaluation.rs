@@ -6,7 +6,7 @@ use crate::fact::{self, Fact};
 use crate::state::{Disjunct, Stored};
 use crate::subject::{self, Subject};
 use crate::symbolic_value::SymbolicValue::{self, Integer, May, Named, Top};
-use deadheat_ir::{BinaryOperator, CastKind, Class, Constant, Operation, Predicate, Value};
+use deadheat_ir::{BinaryOperator, CastKind, Class, Constant, FunctionId, Operation, Predicate, Value};
 
 /// Operations that a condition is looked through.
 const NESTED_CONDITIONS: u32 = 8;
@@ -259,11 +259,12 @@ pub fn known(way: &Disjunct, value: &SymbolicValue) -> Fact {
     }
 }
 
-/// What is stored at the one place that the path names, and what is known of it.
-pub fn load(subject: &Subject<'_>, way: &Disjunct, location: &Path, size: u64) -> SymbolicValue {
+/// What is stored at the one place that the path names, as the function sees it.
+pub fn load(subject: &Subject<'_>, function: FunctionId, way: &Disjunct, location: &Path, size: u64) -> SymbolicValue {
+    let own = || subject.start_only.writes(function, location.root) && !location.loads();
     match way.stored(location, size) {
         // Others may have written since.
-        Stored::Value(Integer(_)) if !way.is_private(location.root) => Top,
+        Stored::Value(Integer(_)) if !way.is_private(location.root) && !own() => Top,
         Stored::Value(value) => value,
         // One of the handles in an array.
         Stored::Unknown(values) => {
@@ -302,6 +303,7 @@ pub fn load(subject: &Subject<'_>, way: &Disjunct, location: &Path, size: u64) -
 /// Follows a path's steps from the value that stands for its root, through a way's memory.
 pub fn follow(
     subject: &Subject<'_>,
+    function: FunctionId,
     way: &Disjunct,
     path: &Path,
     root: &dyn Fn(Root) -> SymbolicValue,
@@ -310,11 +312,11 @@ pub fn follow(
     for (number, step) in path.steps.iter().enumerate() {
         if number > 0 {
             value = match value.name() {
-                Some(location) => load(subject, way, location, 8),
+                Some(location) => load(subject, function, way, location, 8),
                 None => return Top,
             };
         }
-        value = take(subject, way, value, step, root);
+        value = take(subject, function, way, value, step, root);
     }
     value
 }
@@ -322,6 +324,7 @@ pub fn follow(
 /// Takes one step from a value.
 fn take(
     subject: &Subject<'_>,
+    function: FunctionId,
     way: &Disjunct,
     value: SymbolicValue,
     step: &Step,
@@ -332,7 +335,7 @@ fn take(
         return value;
     };
     let symbol = match &index.symbol {
-        Symbol::Value(path) => follow(subject, way, path, root),
+        Symbol::Value(path) => follow(subject, function, way, path, root),
         Symbol::Any | Symbol::OfAccess => Top,
     };
     if let Integer(n) = symbol {

@@ -10,6 +10,7 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::calls::Applied;
+use crate::deciding::Deciding;
 use crate::relative_lockset::Mode;
 use crate::state::{Disjunct, State};
 use crate::subject::Subject;
@@ -21,7 +22,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Rounds of the whole function at most.
 const ROUNDS: usize = 5;
-/// Times that a block is gone through in a round before its ways are joined into one.
+/// Times that a block is gone through in a round before its ways are joined that are alike, and twice that before all are.
 const VISITS: u32 = 10;
 /// Times that a block is gone through in a round at most.
 const MOST_VISITS: u32 = 40;
@@ -182,6 +183,8 @@ pub struct Execution<'a> {
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
     pub(crate) threads_matter: bool,
+    /// What decides whether threads are waited for.
+    pub(crate) deciding: Vec<Deciding>,
     /// Merges of which a side is undefined.
     one_sided: Vec<usize>,
     changed: bool,
@@ -209,12 +212,14 @@ impl<'a> Execution<'a> {
             nameless: 0,
             applied: FxHashMap::default(),
             threads_matter: false,
+            deciding: Vec::new(),
             one_sided: Vec::new(),
             changed: false,
             states: Vec::new(),
             unsettled: 0,
         };
         execution.one_sided = execution.one_sided_merges();
+        execution.deciding = execution.deciding();
         for round in 0..ROUNDS {
             execution.changed = false;
             execution.round();
@@ -288,8 +293,10 @@ impl<'a> Execution<'a> {
             for (to, out) in self.leave(block, state) {
                 let mut merged = self.states[to].clone();
                 merged.merge(out);
-                if visits[to] > VISITS {
+                if visits[to] > 2 * VISITS {
                     merged.collapse();
+                } else if visits[to] > VISITS {
+                    merged.join_alike();
                 }
                 if merged != self.states[to] {
                     self.states[to] = merged;
@@ -355,7 +362,7 @@ impl<'a> Execution<'a> {
         }
         if shape.is_back_edge(from, to) {
             // Another thread may have written in the meantime.
-            ways.iter_mut().for_each(Disjunct::forget_shared);
+            ways.iter_mut().for_each(|way| self.forget_shared(way));
         }
         let body = self.body;
         let phis: Vec<(usize, Value)> = body.blocks[to]
@@ -386,9 +393,19 @@ impl<'a> Execution<'a> {
                 self.define(*n, value, fact, &mut way);
             }
             self.drop_dead(to, &mut way);
+            way.decided = self.decided(&way);
             state.add(way);
         }
         state
+    }
+
+    /// Drops values of memory that others may write.
+    pub(crate) fn forget_shared(&self, way: &mut Disjunct) {
+        let start_only = &self.subject.start_only;
+        way.forget_shared(
+            |place| !place.loads() && start_only.writes(self.function, place.root),
+            |value| start_only.is_value(self.function, value),
+        );
     }
 
     /// Drops, in a big state, what hangs on values that no instruction from `to` on can use: those of blocks that do not

@@ -23,6 +23,7 @@
 pub mod access_path;
 pub mod bottom_up;
 mod calls;
+mod deciding;
 pub mod evaluation;
 pub mod execution;
 pub mod fact;
@@ -44,6 +45,7 @@ pub mod rank;
 pub mod relative_lockset;
 pub mod scan;
 pub mod shape;
+pub mod start_only;
 pub mod state;
 pub mod subject;
 pub mod summary;

@@ -64,16 +64,18 @@ impl Execution<'_> {
             }
             if model.waits.is_some() {
                 observer.release(None, way);
-                way.forget_shared();
+                self.forget_shared(way);
             }
             if model.barrier.is_some() {
                 way.barriers = way.barriers.map(|n| n.saturating_add(1));
-                way.forget_shared();
+                self.forget_shared(way);
             }
             if let Some(handle) = &model.joins {
                 let value = match (handle.argument, handle.behind) {
                     (Some(n), _) => actual(n),
-                    (None, Some(n)) => actual(n).name().map_or(Top, |p| load(self.subject, way, p, 8)),
+                    (None, Some(n)) => actual(n)
+                        .name()
+                        .map_or(Top, |p| load(self.subject, self.function, way, p, 8)),
                     (None, None) => Top,
                 };
                 let one_of_several = arguments.first().is_some_and(|a| self.is_element(*a));
@@ -317,7 +319,11 @@ impl Execution<'_> {
     ) {
         let actual = |n: u16| actuals.get(usize::from(n)).cloned().unwrap_or(Top);
         for way in ways {
-            let behind = |value: &SymbolicValue| value.name().map_or(Top, |p| load(self.subject, way, p, 8));
+            let behind = |value: &SymbolicValue| {
+                value
+                    .name()
+                    .map_or(Top, |p| load(self.subject, self.function, way, p, 8))
+            };
             let function = match &creation.function_at {
                 Some((n, offsets)) => offsets
                     .iter()
@@ -418,7 +424,7 @@ impl Execution<'_> {
                 *status = (*status).max(now);
             }
         }
-        way.forget_shared();
+        self.forget_shared(way);
     }
 
     /// Phis of the loops around an instruction, here or in a caller, that have another value in each round.

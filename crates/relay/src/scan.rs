@@ -5,6 +5,7 @@ use crate::execution::Summaries;
 use crate::lock_order::{self, LeftLock, LockCycle};
 use crate::models::Models;
 use crate::parallelism::Parallelism;
+use crate::start_only::StartOnly;
 use crate::state::Threads;
 use crate::subject::{Aliasing, Subject};
 use crate::thread_root::{RootKey, Start};
@@ -81,7 +82,9 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     if main.is_none() && starts.is_empty() {
         return Err(ScanError::NoStart);
     }
-    let subject = Subject::new(module, models, aliasing);
+    let mut subject = Subject::new(module, models, aliasing);
+    let entries: Vec<FunctionId> = starts.iter().map(|key| key.function).collect();
+    subject.start_only = StartOnly::of(module, &entries);
     let summaries = BottomUp::run(&subject);
     let start = Start::Program;
     let creates = |f: &FunctionId| summaries.summary(*f).is_some_and(|s| !s.creations.is_empty());

@@ -56,6 +56,8 @@ pub struct Disjunct {
     pub waited: Waited,
     /// Whether it has waited for more than a condition: for a thread's end, for time to pass, for events.
     pub settled: Waited,
+    /// What is known of the variables that decide whether the function waits for its threads.
+    pub decided: u8,
 }
 
 /// What is stored at a location.
@@ -254,16 +256,16 @@ impl Disjunct {
         }
     }
 
-    /// Drops values of memory that others may write.
-    pub fn forget_shared(&mut self) {
+    /// Drops values of memory that others may write. Who executes this is alone in writing those places and values.
+    pub fn forget_shared(&mut self, place: impl Fn(&Path) -> bool, value: impl Fn(&Path) -> bool) {
         let published = &self.published;
-        self.memory.replace(|path, value| {
+        self.memory.replace(|path, held| {
             let private = path.root.is_made() && !path.loads() && !published.contains(&Path::of(path.root));
             // Handles are written by who creates and read by who joins.
-            let handle = matches!(value, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
-            (!private && !handle).then_some(SymbolicValue::Top)
+            let handle = matches!(held, SymbolicValue::Named(p) if matches!(p.root, Root::Thread(_)));
+            (!private && !handle && !place(path)).then_some(SymbolicValue::Top)
         });
-        self.facts.retain(|key, _| !key.loads());
+        self.facts.retain(|key, _| !key.loads() || value(key));
     }
 
     /// The join of two ways.
@@ -295,6 +297,7 @@ impl Disjunct {
             barriers: self.barriers.filter(|n| other.barriers == Some(*n)),
             waited: self.waited.join(other.waited),
             settled: self.settled.join(other.settled),
+            decided: if self.decided == other.decided { self.decided } else { 0 },
         }
     }
 }
@@ -334,7 +337,9 @@ impl State {
 
     /// Adds a way.
     pub fn add(&mut self, way: Disjunct) {
-        let alike = |w: &Disjunct| w.locks.holds_the_same(&way.locks) && same_run(&w.threads, &way.threads);
+        let alike = |w: &Disjunct| {
+            w.decided == way.decided && w.locks.holds_the_same(&way.locks) && same_run(&w.threads, &way.threads)
+        };
         if let Some(known) = self.ways.iter_mut().find(|w| alike(w)) {
             if *known != way {
                 *known = known.join(&way);
@@ -362,6 +367,14 @@ impl State {
             }
         }
         false
+    }
+
+    /// Joins ways that have the same locks and threads, whatever else tells them apart.
+    pub fn join_alike(&mut self) {
+        for mut way in std::mem::take(&mut self.ways) {
+            way.decided = 0;
+            self.add(way);
+        }
     }
 
     /// Joins all ways.

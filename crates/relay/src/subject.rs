@@ -4,6 +4,7 @@
 use crate::access_path::Path;
 use crate::models::{Model, Models};
 use crate::shape::Shape;
+use crate::start_only::StartOnly;
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolId, SymbolKind, Value};
 use rustc_hash::FxHashMap;
@@ -48,6 +49,8 @@ pub struct Subject<'a> {
     named_locks: FxHashMap<&'a str, u32>,
     /// Functions that somebody registers to be called by whoever runs callbacks, in order.
     pub registered: Vec<FunctionId>,
+    /// What only the program's start does.
+    pub start_only: StartOnly,
 }
 
 impl<'a> Subject<'a> {
@@ -85,6 +88,7 @@ impl<'a> Subject<'a> {
         registered.sort_unstable();
         registered.dedup();
         Subject {
+            start_only: StartOnly::of(module, &[]),
             registered,
             module,
             aliasing,

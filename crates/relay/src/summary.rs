@@ -207,6 +207,7 @@ impl Case {
             barriers: c.barriers,
             waited: c.waited,
             settled: c.settled,
+            decided: 0,
         };
         let way = as_way(self).join(&as_way(other));
         // The name that a merged result gets is no instruction's: the caller names it by its call.

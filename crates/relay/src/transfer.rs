@@ -51,16 +51,21 @@ impl Execution<'_> {
                         _ if access.volatile || access.is_atomic() => self.load_once(way, &from, place.size),
                         from => from
                             .name()
-                            .map_or(Top, |path| load(self.subject, way, path, place.size)),
+                            .map_or(Top, |path| load(self.subject, self.function, way, path, place.size)),
                     };
-                    let unknown = value == Top;
+                    // What it gave when it was executed last is called by its name no longer.
+                    let named = Root::Opaque(self.site(at));
+                    let unknown = value == Top || value.key().is_some_and(|k| k.mentions(|r| r == named));
                     let fact = known(way, &value);
                     self.define(at, value, fact, way);
+                    // What a branch learns of the value goes for the place, too, where nobody else writes.
+                    let own = |p: &Path| !p.loads() && self.subject.start_only.writes(self.function, p.root);
+                    let merged = self.environment[at] == Some(SymbolicValue::of(named));
+                    let unknown = unknown || merged && from.name().is_some_and(own);
                     // The same is read there again, as far as this function knows.
                     let lasting = is_tracked(access.class) && !access.volatile && !access.is_atomic();
                     if let Some(place) = from.name().filter(|p| unknown && lasting && p.is_definite()) {
-                        let read = SymbolicValue::of(Root::Opaque(self.site(at)));
-                        way.note(place, read);
+                        way.note(place, SymbolicValue::of(named));
                     }
                 }
             }
@@ -274,7 +279,7 @@ impl Execution<'_> {
     /// A value that may differ at the next read: a thread's own memory holds still.
     fn load_once(&self, way: &Disjunct, from: &SymbolicValue, size: u64) -> SymbolicValue {
         let private = from.name().filter(|p| way.is_private(p.root) && !p.loads());
-        private.map_or(Top, |path| load(self.subject, way, path, size))
+        private.map_or(Top, |path| load(self.subject, self.function, way, path, size))
     }
 
     /// The length of a copy or fill.
