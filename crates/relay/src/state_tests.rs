@@ -26,7 +26,7 @@ fn ways_with_other_locks_are_kept_apart() {
     state.add(holding(1).learn(&global(9), Fact::ZERO).unwrap());
     assert_eq!(state.ways().len(), 2);
     assert_eq!(state.ways()[0].fact(&global(9)), Fact::ANY);
-    (2..6).for_each(|n| state.add(holding(n)));
+    (2..2 + DISJUNCTS as u32).for_each(|n| state.add(holding(n)));
     assert!(state.ways().len() <= DISJUNCTS && state.ways()[0].locks.acquired().next().is_none());
 }
 
