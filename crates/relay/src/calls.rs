@@ -10,7 +10,7 @@ use crate::models::Creation;
 use crate::state::{Disjunct, State, Status};
 use crate::summary::{Case, Summary};
 use crate::symbolic_value::SymbolicValue::{self, Named, Top};
-use deadheat_ir::{Callee, Constant, FunctionId, SymbolKind, Value};
+use deadheat_ir::{Callee, Constant, FunctionId, Operation, SymbolKind, Value};
 use std::sync::Arc;
 
 /// Functions that an indirect call is taken to call at most.
@@ -339,9 +339,16 @@ impl Execution<'_> {
         let mut way = before.clone();
         // The call's own names stand for something new.
         way.forget(&[Root::Fresh(call), Root::Opaque(call)]);
-        let (locks, lost) = case
-            .locks
-            .rebind(|lock| rebind(lock).name().cloned().map(|name| self.by_place(name)));
+        let arguments = match &self.body.instructions[at].operation {
+            Operation::Call { arguments, .. } => &arguments[..],
+            _ => &[],
+        };
+        let operand = |lock: &Path| match lock.root {
+            Root::Formal(n) if !lock.loads() => arguments.get(usize::from(n)),
+            _ => None,
+        };
+        let renamed = |lock: &Path| Some(self.by_place(rebind(lock).name()?.clone(), operand(lock)));
+        let (locks, lost) = case.locks.rebind(renamed);
         way.locks.update(&locks);
         if lost > 0 {
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.

@@ -1,6 +1,6 @@
 //! What calls of modelled functions do to a state.
 
-use crate::access_path::{DEPTH, Path, Root, Site};
+use crate::access_path::{Path, Root, Site};
 use crate::evaluation::{known, load};
 use crate::execution::{AccessKind, CreationEvent, Execution, Observer};
 use crate::fact::Fact;
@@ -86,14 +86,14 @@ impl Execution<'_> {
             self.create(at, creation, actuals, &mut ways, observer);
         }
         if let Some(operand) = &model.releases {
-            let lock = self.lock(operand.argument, operand.name.as_deref(), actuals);
+            let lock = self.lock(operand.argument, operand.name.as_deref(), arguments, actuals);
             let given = operand.argument.and_then(|n| arguments.get(usize::from(n)));
             let cell = given.and_then(|value| self.subject.aliasing.pointee(self.function, *value));
             ways.iter_mut()
                 .for_each(|way| self.release(way, site, lock.as_ref(), cell, observer));
         }
         let mut state = match &model.acquires {
-            Some(acquisition) => self.acquire(at, acquisition, actuals, ways, observer),
+            Some(acquisition) => self.acquire(at, acquisition, arguments, actuals, ways, observer),
             None => together(ways),
         };
         for callback in &model.calls {
@@ -168,43 +168,52 @@ impl Execution<'_> {
     }
 
     /// The name of a lock.
-    fn lock(&self, argument: Option<u16>, name: Option<&str>, actuals: &[SymbolicValue]) -> Option<Path> {
+    fn lock(
+        &self,
+        argument: Option<u16>,
+        name: Option<&str>,
+        arguments: &[Value],
+        actuals: &[SymbolicValue],
+    ) -> Option<Path> {
         if let Some(name) = name {
             return self.subject.named_lock(name).map(|n| Path::of(Root::Global(n)));
         }
-        Some(self.by_place(actuals.get(usize::from(argument?))?.name()?.clone()))
+        let argument = usize::from(argument?);
+        Some(self.by_place(actuals.get(argument)?.name()?.clone(), arguments.get(argument)))
     }
 
-    /// A lock that is behind a pointer goes by the place where the pointer was read, so that it has one name wherever it is
-    /// read anew.
-    pub(crate) fn by_place(&self, lock: Path) -> Path {
+    /// A lock that is an object of its own goes by the place where the pointer to it was read, so that it has one name
+    /// wherever it is read anew. One that has data beside it keeps the name by which they are accessed.
+    pub(crate) fn by_place(&self, lock: Path, operand: Option<&Value>) -> Path {
         let Root::Opaque(site) = lock.root else { return lock };
+        let cell = operand.and_then(|value| self.subject.aliasing.pointee(self.function, *value));
+        let alone = cell.is_some_and(|cell| !self.subject.accessed.contains(&cell.class));
+        if !alone || site.function != self.function.number() || lock != Path::of(lock.root) {
+            return lock;
+        }
         let read = self.body.instructions.get(site.instruction as usize);
         let Some(Operation::Load { address, access }) = read.map(|i| &i.operation) else {
             return lock;
         };
-        if site.function != self.function.number() || access.volatile || access.is_atomic() {
+        if access.volatile || access.is_atomic() {
             return lock;
         }
         let address = self.value(*address);
-        let Some(mut path) = address.name().filter(|a| a.is_definite()).and_then(Path::load) else {
-            return lock;
-        };
-        path.last_mut().clone_from(&lock.steps[0]);
-        path.steps.extend(lock.steps[1..].iter().cloned());
-        if path.steps.len() <= DEPTH { path } else { lock }
+        let place = address.name().filter(|a| a.is_definite()).and_then(Path::load);
+        place.unwrap_or(lock)
     }
 
     fn acquire(
         &mut self,
         at: usize,
         acquisition: &Acquisition,
+        arguments: &[Value],
         actuals: &[SymbolicValue],
         ways: Vec<Disjunct>,
         observer: &mut dyn Observer,
     ) -> State {
         let site = self.site(at);
-        let lock = self.lock(acquisition.argument, acquisition.name.as_deref(), actuals);
+        let lock = self.lock(acquisition.argument, acquisition.name.as_deref(), arguments, actuals);
         if lock.is_none() {
             self.nameless += 1;
             observer.nameless_lock(site);

@@ -7,7 +7,7 @@ use crate::shape::Shape;
 use crate::start_only::StartOnly;
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolId, SymbolKind, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Memory that a pointer may lead to: a class of objects and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,6 +51,8 @@ pub struct Subject<'a> {
     pub registered: Vec<FunctionId>,
     /// What only the program's start does.
     pub start_only: StartOnly,
+    /// Classes of objects that some instruction reads or writes.
+    pub accessed: FxHashSet<u32>,
 }
 
 impl<'a> Subject<'a> {
@@ -89,6 +91,7 @@ impl<'a> Subject<'a> {
         registered.dedup();
         Subject {
             start_only: StartOnly::of(module, &[]),
+            accessed: accessed(module, aliasing),
             registered,
             module,
             aliasing,
@@ -189,4 +192,25 @@ pub fn constant(constant: &Constant) -> SymbolicValue {
         }
         Constant::Undefined | Constant::Aggregate(_) | Constant::Opaque => SymbolicValue::Top,
     }
+}
+
+/// Classes of objects that some instruction reads or writes.
+fn accessed(module: &Module, aliasing: &dyn Aliasing) -> FxHashSet<u32> {
+    let mut classes = FxHashSet::default();
+    for (id, function) in module.functions() {
+        for instruction in &function.instructions {
+            let addresses = match &instruction.operation {
+                Operation::Load { address, .. }
+                | Operation::Store { address, .. }
+                | Operation::ReadModifyWrite { address, .. }
+                | Operation::CompareExchange { address, .. }
+                | Operation::MemoryFill { to: address, .. } => [Some(*address), None],
+                Operation::MemoryCopy { to, from, .. } => [Some(*to), Some(*from)],
+                _ => continue,
+            };
+            let cells = addresses.into_iter().flatten().filter_map(|a| aliasing.pointee(id, a));
+            classes.extend(cells.map(|cell| cell.class));
+        }
+    }
+    classes
 }
