@@ -14,6 +14,8 @@ const UPTIME: u64 = 86_400_000_000_000;
 
 struct Clock {
     now: u64,
+    /// Of that, what passed without anybody running.
+    slept: u64,
     epoch: u64,
     timer: u64,
     interval: u64,
@@ -21,6 +23,7 @@ struct Clock {
 
 static CLOCK: Held<Clock> = Held::new(Clock {
     now: 0,
+    slept: 0,
     epoch: 0,
     timer: NEVER,
     interval: 0,
@@ -49,7 +52,19 @@ pub fn ticks(count: u64) {
 /// Time passes until at least this moment.
 pub fn advance_to(moment: u64) {
     let clock = CLOCK.get();
+    clock.slept += moment.saturating_sub(clock.now);
     clock.now = clock.now.max(moment);
+}
+
+/// Time for which somebody ran.
+pub fn worked() -> u64 {
+    let clock = CLOCK.get();
+    clock.now - clock.slept
+}
+
+/// The machine's uptime.
+pub fn uptime() -> u64 {
+    UPTIME + now()
 }
 
 /// Time passes until this moment before its turn, which brings no end of the interval timer nearer that is farther away.

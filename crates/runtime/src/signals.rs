@@ -13,8 +13,10 @@ use crate::thread::{Frame, Thread};
 use crate::token::scheduler;
 use crate::trail::Event;
 use crate::wait::Wait;
+use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
+use deadheat_model::ThreadId;
 
 /// The program's idea of a handler.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,9 +35,26 @@ const DEFAULT: Handler = Handler {
     flags: 0,
 };
 
+/// A `siginfo_t`, in words.
+type Info = [u64; 16];
+
+/// A signal that a thread sent within the process, and what comes with it.
+struct Sent {
+    /// The thread that it is for; none if it is for the process.
+    to: Option<ThreadId>,
+    signal: i32,
+    info: Info,
+}
+
+/// The first of the signals that are queued: each is delivered as often as it was sent.
+const FIRST_QUEUED: i32 = 34;
+
 struct Signals {
     handlers: [Handler; 65],
-    infos: [[u64; 16]; 65],
+    /// What came with the last of each that the kernel delivered.
+    infos: [Info; 65],
+    /// Those that are pending, in order.
+    sent: Vec<Sent>,
     /// Pending for the process: every thread blocks them.
     process: u64,
     installed: bool,
@@ -44,6 +63,7 @@ struct Signals {
 static SIGNALS: Held<Signals> = Held::new(Signals {
     handlers: [DEFAULT; 65],
     infos: [[0; 16]; 65],
+    sent: Vec::new(),
     process: 0,
     installed: false,
 });
@@ -99,7 +119,7 @@ extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
     let error = errno();
     if !info.is_null() {
         // SAFETY: a siginfo has 128 bytes; the slot is written by one signal at a time.
-        unsafe { SIGNALS.get().infos[signal as usize] = *(info as *const [u64; 16]) };
+        unsafe { SIGNALS.get().infos[signal as usize] = *(info as *const Info) };
     }
     ARRIVED.fetch_or(bit(signal), AcqRel);
     crate::journal::signal_came();
@@ -141,33 +161,66 @@ pub fn collect() {
     }
 }
 
-/// Gives the next handler's siginfo the value of `sigqueue`.
-pub fn attach(signal: i32, value: u64) {
-    const CODE_AND_VALUE: (usize, usize) = (1, 3);
-    let info = &mut SIGNALS.get().infos[signal as usize & 63];
-    *info = [0; 16];
-    info[CODE_AND_VALUE.0] = libc::SI_QUEUE as u32 as u64;
-    info[CODE_AND_VALUE.1] = value;
+/// Who takes a signal that is for the process.
+fn taker(signal: i32) -> Option<&'static mut Thread> {
+    let bit = bit(signal);
+    let waits = |t: &Thread| matches!(t.wait, Wait::SignalSet(set) if set & bit != 0);
+    let mut threads = scheduler().threads.iter();
+    threads.find(|t| t.mask & bit == 0 || waits(t))
 }
 
-/// Sends a signal to the process.
+/// A signal is pending for the process.
 pub fn post(signal: i32) {
-    let bit = bit(signal);
-    let mut threads = scheduler().threads.iter();
-    let waits = |t: &Thread| matches!(t.wait, Wait::SignalSet(set) if set & bit != 0);
-    match threads.find(|t| t.mask & bit == 0 || waits(t)) {
-        Some(t) => send(t, signal),
-        None => SIGNALS.get().process |= bit,
+    match taker(signal) {
+        Some(t) => t.pending |= bit(signal),
+        None => SIGNALS.get().process |= bit(signal),
     }
 }
 
-/// Sends a signal to a thread.
-pub fn send(t: &mut Thread, signal: i32) {
+/// What a thread of this process sends with a signal: `SI_USER` and the like, and the value of `sigqueue`.
+fn sent(to: Option<ThreadId>, signal: i32, code: i32, value: u64) -> Sent {
+    // SAFETY: the call takes nothing and cannot fail.
+    let user = unsafe { sys!(libc::SYS_getuid) } as u64;
+    let mut info = [0; 16];
+    (info[1], info[2], info[3]) = (u64::from(code as u32), getpid() as u64 | user << 32, value);
+    Sent { to, signal, info }
+}
+
+/// Sends a signal to the process, from within.
+pub fn post_from_within(signal: i32, code: i32, value: u64) {
+    let signals = SIGNALS.get();
+    let pending = signals.process | taker(signal).map_or(0, |t| t.pending);
+    if signal >= FIRST_QUEUED || pending & bit(signal) == 0 {
+        signals.sent.push(sent(None, signal, code, value));
+    }
+    post(signal);
+}
+
+/// Sends a signal to a thread, from within.
+pub fn send(t: &mut Thread, signal: i32, code: i32, value: u64) {
+    if signal >= FIRST_QUEUED || t.pending & bit(signal) == 0 {
+        SIGNALS.get().sent.push(sent(Some(t.id), signal, code, value));
+    }
     t.pending |= bit(signal);
 }
 
-/// A signal of this set that is pending for the thread or the process; it no longer is.
-pub fn take(t: &mut Thread, set: u64) -> Option<i32> {
+/// What comes with a signal that is no longer pending for the thread; it is again if it was sent more often.
+fn accompanying(t: &mut Thread, signal: i32) -> Info {
+    let Signals { sent, infos, .. } = SIGNALS.get();
+    let mine = |s: &Sent| s.signal == signal && s.to.is_none_or(|to| to == t.id);
+    let mut info = match sent.iter().position(mine) {
+        Some(at) => sent.remove(at).info,
+        None => infos[signal as usize],
+    };
+    if sent.iter().any(mine) {
+        t.pending |= bit(signal);
+    }
+    info[0] = signal as u64 & 0xffff_ffff | info[0] & !0xffff_ffff;
+    info
+}
+
+/// A signal of this set that is pending for the thread or the process, and what comes with it; it no longer is.
+pub fn take(t: &mut Thread, set: u64) -> Option<(i32, Info)> {
     collect();
     let signals = SIGNALS.get();
     let pending = (t.pending | signals.process) & set;
@@ -179,7 +232,7 @@ pub fn take(t: &mut Thread, set: u64) -> Option<i32> {
     signals.process &= !lowest;
     let signal = lowest.trailing_zeros() as i32 + 1;
     told_by(t, edge(signal));
-    Some(signal)
+    Some((signal, accompanying(t, signal)))
 }
 
 /// Key of the edges from those who send a signal to those who handle it or waited for it.
@@ -294,6 +347,7 @@ pub fn deliver(t: &mut Thread) {
 
 fn run(t: &mut Thread, signal: i32) {
     let handler = handler(signal);
+    let mut info = accompanying(t, signal);
     if handler.address == libc::SIG_IGN {
         return;
     }
@@ -324,12 +378,10 @@ fn run(t: &mut Thread, signal: i32) {
     t.wait = Wait::None;
     t.deadline = crate::thread::NEVER;
     let mut context = [0u64; 128];
-    let info = &raw mut SIGNALS.get().infos[signal as usize];
     // SAFETY: the program's handler, called as the kernel would; it may never return (siglongjmp).
     unsafe {
-        (*info)[0] = signal as u64 & 0xffff_ffff | (*info)[0] & !0xffff_ffff;
         let function: extern "C" fn(i32, *mut c_void, *mut c_void) = core::mem::transmute(handler.address);
-        function(signal, info.cast(), context.as_mut_ptr().cast());
+        function(signal, info.as_mut_ptr().cast(), context.as_mut_ptr().cast());
     }
     t.mask = mask;
     t.wait = wait;
@@ -348,7 +400,9 @@ pub fn restarts(t: &Thread) -> bool {
 /// A child process starts without pending signals, with an event descriptor of its own.
 pub fn forked(t: &mut Thread) {
     t.pending = 0;
-    SIGNALS.get().process = 0;
+    let signals = SIGNALS.get();
+    signals.process = 0;
+    signals.sent.clear();
     ARRIVED.store(0, Release);
     if event_descriptor() >= 0 {
         // SAFETY: our own descriptor.

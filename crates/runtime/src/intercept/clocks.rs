@@ -12,6 +12,9 @@ use libc::{c_int, c_long, time_t, timespec, timeval};
 /// Reads in a row after which the thread yields.
 const READS: u32 = 200;
 
+/// Nanoseconds of the unit of `times`.
+const TICK_OF_TIMES: u64 = 10_000_000;
+
 /// The clock's value; one read costs time.
 fn read(t: &mut Thread, id: c_int) -> u64 {
     clock::tick();
@@ -20,7 +23,10 @@ fn read(t: &mut Thread, id: c_int) -> u64 {
         t.idle_calls = 0;
         token::give_way(t);
     }
-    clock::base(id).unwrap_or(0).saturating_add(clock::now())
+    match id {
+        libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID => clock::worked(),
+        _ => clock::base(id).unwrap_or(0).saturating_add(clock::now()),
+    }
 }
 
 interpose! {
@@ -59,4 +65,12 @@ interpose! {
         base
     }
     fn clock(t;) -> c_long { (read(t, libc::CLOCK_PROCESS_CPUTIME_ID) / 1_000) as c_long }
+    fn times(t; used: *mut libc::tms) -> libc::clock_t {
+        let worked = read(t, libc::CLOCK_PROCESS_CPUTIME_ID) / TICK_OF_TIMES;
+        if !used.is_null() {
+            *used = core::mem::zeroed();
+            (*used).tms_utime = worked as libc::clock_t;
+        }
+        (clock::uptime() / TICK_OF_TIMES) as libc::clock_t
+    }
 }

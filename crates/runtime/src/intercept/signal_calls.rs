@@ -8,6 +8,7 @@ use crate::outside;
 use crate::real::real;
 use crate::signals::{self, Handler, bit};
 use crate::sys::{c_result, fail, getpid, sys};
+use crate::thread::Thread;
 use crate::token::{point, scheduler};
 use core::ffi::c_void;
 use deadheat_model::{ObjectKind, Operation};
@@ -82,6 +83,28 @@ unsafe fn simple(signal: c_int, address: usize, flags: c_int) -> usize {
     }
 }
 
+/// Sends a signal to a thread of this process.
+fn to_thread(t: &mut Thread, pthread: pthread_t, signal: c_int, code: c_int, value: u64) -> c_int {
+    let Some(target) = scheduler().threads.find(pthread) else {
+        return libc::ESRCH;
+    };
+    if target.ended || signal == 0 {
+        return 0;
+    }
+    if !(0..=64).contains(&signal) {
+        return libc::EINVAL;
+    }
+    if signals::synchronous(signal) {
+        // SAFETY: a signal to a thread of ours.
+        return unsafe { -(sys!(libc::SYS_tgkill, getpid(), target.kernel_id, signal) as c_int) };
+    }
+    signals::tells(t, signal);
+    signals::send(target, signal, code, value);
+    point(Operation::Continue);
+    signals::deliver(t);
+    0
+}
+
 interpose! {
     fn sigaction(_t; signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
         if signals::synchronous(signal) {
@@ -116,29 +139,15 @@ interpose! {
             return c_result(sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal)) as c_int;
         }
         signals::tells(t, signal);
-        signals::send(t, signal);
+        signals::send(t, signal, libc::SI_TKILL, 0);
         signals::deliver(t);
         point(Operation::Continue);
         0
     }
-    fn pthread_kill(t; pthread: pthread_t, signal: c_int) -> c_int {
-        let Some(target) = scheduler().threads.find(pthread) else { return libc::ESRCH };
-        if target.ended || signal == 0 {
-            return 0;
-        }
-        if !(0..=64).contains(&signal) {
-            return libc::EINVAL;
-        }
-        if signals::synchronous(signal) {
-            return -(sys!(libc::SYS_tgkill, getpid(), target.kernel_id, signal) as c_int);
-        }
-        signals::tells(t, signal);
-        signals::send(target, signal);
-        point(Operation::Continue);
-        signals::deliver(t);
-        0
+    fn pthread_kill(t; pthread: pthread_t, signal: c_int) -> c_int { to_thread(t, pthread, signal, libc::SI_TKILL, 0) }
+    fn pthread_sigqueue(t; pthread: pthread_t, signal: c_int, value: *mut c_void) -> c_int {
+        to_thread(t, pthread, signal, libc::SI_QUEUE, value as u64)
     }
-    fn pthread_sigqueue(_t; pthread: pthread_t, signal: c_int, _value: *mut c_void) -> c_int { pthread_kill(pthread, signal) }
     fn kill(t; pid: libc::pid_t, signal: c_int) -> c_int {
         let inside = pid == getpid() && signal > 0 && !signals::synchronous(signal);
         let unhandled = signals::handler(signal).address == libc::SIG_DFL
@@ -151,16 +160,15 @@ interpose! {
             return result;
         }
         signals::tells(t, signal);
-        signals::post(signal);
+        signals::post_from_within(signal, libc::SI_USER, 0);
         point(Operation::Continue);
         signals::deliver(t);
         0
     }
     fn sigqueue(t; pid: libc::pid_t, signal: c_int, value: *mut c_void) -> c_int {
         if pid == getpid() && signals::handled(signal) {
-            signals::attach(signal, value as u64);
             signals::tells(t, signal);
-            signals::post(signal);
+            signals::post_from_within(signal, libc::SI_QUEUE, value as u64);
             point(Operation::Continue);
             signals::deliver(t);
             return 0;
@@ -172,7 +180,7 @@ interpose! {
         match target {
             Some(target) if pid == getpid() && signal > 0 && !signals::synchronous(signal) => {
                 signals::tells(t, signal);
-                signals::send(target, signal);
+                signals::send(target, signal, libc::SI_TKILL, 0);
                 point(Operation::Continue);
                 signals::deliver(t);
                 0

@@ -19,13 +19,10 @@ unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Opti
     super::cancel::test(t);
     let zero = clock::timespec(0);
     loop {
-        if let Some(signal) = signals::take(t, set) {
+        if let Some((signal, with)) = signals::take(t, set) {
             if !info.is_null() {
-                // SAFETY: the caller's buffer; zeroed is valid.
-                unsafe {
-                    *info = core::mem::zeroed();
-                    (*info).si_signo = signal;
-                }
+                // SAFETY: the caller's buffer, of as many bytes.
+                unsafe { info.cast::<[u64; 16]>().write_unaligned(with) };
             }
             return Ok(signal);
         }
