@@ -81,14 +81,9 @@ fn lost_wakeup(threads: &[Waiting]) -> bool {
 
 /// Most threads that a finding lists; the rest is counted.
 const MOST: usize = 64;
-/// So many are listed in the order of their creation; of more, those that wait for one another come first.
-const FEW: usize = 8;
 
 /// The first of the threads, those with an index in `ring` before the others, and how many are left out.
 fn bounded(threads: Vec<finding::Waiting>, ring: &[usize]) -> (Vec<finding::Waiting>, u32) {
-    if threads.len() <= FEW {
-        return (threads, 0);
-    }
     let (first, rest): (Vec<_>, Vec<_>) = threads.into_iter().enumerate().partition(|(n, _)| ring.contains(n));
     let mut kept: Vec<_> = first.into_iter().chain(rest).map(|(_, thread)| thread).collect();
     let left_out = kept.len().saturating_sub(MOST);
@@ -123,6 +118,18 @@ pub(crate) fn place_names<'a>(stacks: impl Iterator<Item = &'a Vec<Frame>>) -> V
     places.sort();
     places.dedup();
     places
+}
+
+/// The finding of a bad end that a program comes to whatever the order of its threads.
+pub fn crash(names: &mut Names<'_>, bad: &BadRun) -> Finding {
+    let finding = finding(names, bad);
+    Finding {
+        kind: match finding.kind {
+            FindingKind::OrderViolation | FindingKind::AtomicityViolation => FindingKind::Crash,
+            kind => kind,
+        },
+        ..finding
+    }
 }
 
 /// The finding of a bad run.

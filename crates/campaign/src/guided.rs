@@ -114,10 +114,8 @@ pub fn over_inputs(
             inputs.inputs.len(),
         ));
         notices.extend(selected.notices);
-        chosen.sort_by(|a, b| {
-            let seconds = |c: &Chosen| inputs.inputs[c.input].measured.as_ref().map_or(0.0, |m| m.seconds);
-            seconds(a).total_cmp(&seconds(b)).then(a.input.cmp(&b.input))
-        });
+        let steps = |c: &Chosen| inputs.inputs[c.input].measured.as_ref().map_or(0, |m| m.steps);
+        chosen.sort_by_key(|c| (steps(c), c.input));
     }
     let mut findings: Vec<Finding> = Vec::new();
     let mut stats = Stats::default();

@@ -70,6 +70,14 @@ struct Work<'a> {
     suppressed: suppressed::Suppressed,
 }
 
+/// A bad end that every ordinary run comes to.
+enum AlwaysBad {
+    /// Another schedule avoids it.
+    Schedule(BadRun),
+    /// None does.
+    Crash(BadRun),
+}
+
 /// Hunts in a program.
 pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let begun = Instant::now();
@@ -235,7 +243,12 @@ impl Work<'_> {
             self.minimise(&mut cases, &mut rings, &mut bad);
         }
         let misuses = self.judge_misuses();
-        bad.extend(self.fails_unless(explored, &cases));
+        let mut crash = None;
+        match self.fails_always(explored, &cases) {
+            Some(AlwaysBad::Schedule(always)) => bad.push(always),
+            Some(AlwaysBad::Crash(always)) => crash = Some(always),
+            None => {}
+        }
         self.confirming = started.elapsed();
         self.progress.finish();
         let judged = results::Judged {
@@ -244,6 +257,7 @@ impl Work<'_> {
             cycles,
             rings,
             bad,
+            crash,
             misuses,
             suspects,
         };
@@ -460,8 +474,10 @@ impl Work<'_> {
         cases.iter().any(|c| c.harm.is_some()) || known.unwrap_or_default().iter().any(harms)
     }
 
-    /// The bad end of all ordinary runs, if a run under another schedule ended well: then it is a schedule's doing.
-    fn fails_unless(&mut self, explored: Explored, cases: &[Case]) -> Option<BadRun> {
+    /// The bad end of all ordinary runs: if a run under another schedule ended well it is a schedule's doing, else it is a
+    /// crash that the program comes to by itself, as the run without deadheat must have shown too. A status is told by
+    /// the notices on ordinary runs.
+    fn fails_always(&mut self, explored: Explored, cases: &[Case]) -> Option<AlwaysBad> {
         let outcome = self.baseline.always_fails()?.clone();
         let harm = outcome.as_harm()?;
         let laid = |c: &Case| {
@@ -475,8 +491,7 @@ impl Work<'_> {
             return None;
         }
         let told = format!("{}: {}", deadheat_report::words::harm(harm.kind), harm.detail);
-        let Some(good) = explored.good else {
-            // A status is told by the notices on ordinary runs.
+        if explored.good.is_none() {
             if matches!(outcome, deadheat_confirm::Outcome::Exit(_)) {
                 return None;
             }
@@ -484,11 +499,17 @@ impl Work<'_> {
                 0 => String::new(),
                 runs => format!(", and none of {runs} under other schedules ended well"),
             };
+            let (by_itself, so) = match self.baseline.native.alike(&outcome) {
+                true => (true, "the program does it by itself"),
+                false => (false, "that is laid to no schedule"),
+            };
             self.notices.push(format!(
-                "the program's ordinary runs already end badly ({told}){others}: that is laid to no schedule"
+                "the program's ordinary runs already end badly ({told}){others}: {so}"
             ));
-            return None;
-        };
+            if !by_itself || self.options.extent == Extent::Detect {
+                return None;
+            }
+        }
         let judge = Judge {
             stage: self.stage,
             baseline: self.baseline,
@@ -506,6 +527,9 @@ impl Work<'_> {
             harm,
             shown,
             met: false,
+        };
+        let Some(good) = explored.good else {
+            return Some(AlwaysBad::Crash(bad));
         };
         let stage = self.stage;
         let until = self.minimising_until();
@@ -525,7 +549,7 @@ impl Work<'_> {
             "every ordinary run ends badly ({told}), but not a run under another schedule; that one is: deadheat replay {token} -- {}",
             self.input.command()
         ));
-        Some(bad)
+        Some(AlwaysBad::Schedule(bad))
     }
 
     /// With a budget, half of what is left.

@@ -117,9 +117,19 @@ fn named(from: &Path, program: &Program) -> Result<Vec<Program>, InputsError> {
     })
 }
 
+/// A program of a list that cannot be run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// As the list names it.
+    pub name: String,
+    /// The line, and why.
+    pub why: String,
+}
+
 /// The programs of a list: each line is one, its name and arguments as shell words, after any of `stdin=FILE`,
-/// `env=NAME=VALUE`, `cwd=DIR`. A name with a slash is relative to the list's own directory.
-pub fn programs(list: &Path) -> Result<Vec<Program>, InputsError> {
+/// `env=NAME=VALUE`, `cwd=DIR`. A name with a slash is relative to the list's own directory. A program that is not there
+/// is an entry that says so.
+pub fn programs(list: &Path) -> Result<Vec<Result<Program, Missing>>, InputsError> {
     let io = |e| InputsError::Read(list.into(), e);
     let text = std::fs::read_to_string(list).map_err(io)?;
     let list = std::path::absolute(list).map_err(io)?;
@@ -138,12 +148,18 @@ pub fn programs(list: &Path) -> Result<Vec<Program>, InputsError> {
             } else {
                 name.clone()
             };
-            let found = Program::find(&path, args.to_vec()).map_err(|e| at(e.to_string()))?;
-            programs.push(Program {
-                file: found.file,
-                name: name.clone(),
-                args: args.to_vec(),
-                ..line
+            let found = Program::find(&path, args.to_vec());
+            programs.push(match found {
+                Ok(found) => Ok(Program {
+                    file: found.file,
+                    name: name.clone(),
+                    args: args.to_vec(),
+                    ..line
+                }),
+                Err(error) => Err(Missing {
+                    name: name.to_string_lossy().into_owned(),
+                    why: format!("line {}: {error}", n + 1),
+                }),
             });
         }
     }

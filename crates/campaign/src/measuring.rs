@@ -269,6 +269,7 @@ fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
     let mut measured = MeasuredInput {
         modules: records.modules.iter().map(|m| m.path.clone()).collect(),
         seconds: run.elapsed.as_secs_f64(),
+        steps: records.steps,
         ..MeasuredInput::default()
     };
     for process in &records.functions {

@@ -14,7 +14,7 @@ use deadheat_report::selection::{FunctionName, NotMeasured, SelectedInput, Selec
 pub fn select(inputs: &Inputs) -> Selection {
     let measured = inputs.inputs.iter().map(|one| Measured {
         pairs: one.pairs.clone(),
-        cost: one.measured.as_ref().map_or(0.0, |m| m.seconds),
+        cost: one.measured.as_ref().map_or(0, |m| m.steps),
     });
     deadheat_pairs::select(&measured.collect::<Vec<_>>())
 }

@@ -83,14 +83,15 @@ fn stripped_programs_work_and_say_what_is_lost() {
 }
 
 #[test]
-fn a_crash_in_every_run_is_laid_to_nothing() {
+fn a_crash_in_every_run_is_a_finding_of_its_own() {
     let place = Place::new("crash");
     place.build("crash", "int main(void) { *(volatile int *)0 = 1; return 0; }\n");
     let (status, told) = place.run(&["hunt", "--", "./crash"]);
     assert!(
-        status == 0 && told.contains("ordinary runs already end badly") && told.contains("SIGSEGV"),
+        status == 1 && told.contains("harmful crash") && told.contains("the program does it by itself"),
         "{told}"
     );
+    assert!(told.contains("crash.c:1:"), "{told}");
 }
 
 #[test]

@@ -31,6 +31,8 @@ fn without_an_oracle_a_lost_update_harms_nobody_and_with_one_it_does() {
     );
     assert!(told.contains("line 2 of the output is `1` instead of `2`"), "{told}");
     assert_eq!(place.run(&["replay", "F1"]).0, 0);
+    let (status, told) = harms(&place, &[]);
+    assert!(status == 1 && !told.contains("harmful data race"), "{told}");
 }
 
 #[test]

@@ -16,8 +16,8 @@ use std::collections::BinaryHeap;
 pub struct Measured {
     /// Its concurrent pairs; functions are numbered alike for all inputs.
     pub pairs: PairSet,
-    /// What a run costs, in any unit.
-    pub cost: f64,
+    /// What a run costs, in any unit: a count, so that the choice is the same each time.
+    pub cost: u64,
 }
 
 /// A chosen input.
@@ -53,16 +53,14 @@ pub struct Selection {
     pub growth: Vec<Growth>,
 }
 
-#[derive(PartialEq)]
+#[derive(PartialEq, Eq)]
 struct Offer {
     new: usize,
-    cost: f64,
+    cost: u64,
     input: usize,
     /// Inputs chosen when `new` was counted.
     counted: usize,
 }
-
-impl Eq for Offer {}
 
 impl PartialOrd for Offer {
     fn partial_cmp(&self, other: &Offer) -> Option<Ordering> {
@@ -72,7 +70,7 @@ impl PartialOrd for Offer {
 
 impl Ord for Offer {
     fn cmp(&self, other: &Offer) -> Ordering {
-        let cheaper = other.cost.total_cmp(&self.cost);
+        let cheaper = other.cost.cmp(&self.cost);
         let first = other.input.cmp(&self.input);
         self.new.cmp(&other.new).then(cheaper).then(first)
     }

@@ -9,7 +9,6 @@ use crate::store::{Execution, Store};
 use crate::token::Token;
 use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::{Outcome, Program, Stage};
-use deadheat_model::FindingKind;
 use deadheat_report::Finding;
 use deadheat_wire::plan::Plan;
 
@@ -51,11 +50,7 @@ impl Explorer<'_> {
                 shown,
                 met: false,
             };
-            let mut finding = bad_end::finding(&mut Names::new(&phase.sites), &bad);
-            // Whatever the order of threads: the input does it.
-            if finding.kind == FindingKind::OrderViolation {
-                finding.kind = FindingKind::Crash;
-            }
+            let mut finding = bad_end::crash(&mut Names::new(&phase.sites), &bad);
             finding.input = (number > 0).then(|| told(input.id(), given, program));
             let execution = Execution {
                 program: input.program,

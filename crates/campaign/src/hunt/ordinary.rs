@@ -30,7 +30,8 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
     }
     // What all of them show is told when it is known whether another schedule avoids it.
     let bad = baseline.fifo.iter().find_map(|o| match o {
-        deadheat_confirm::Outcome::Exit(_) => None,
+        // A deadlock is a finding though the ordinary runs show it.
+        deadheat_confirm::Outcome::Exit(_) | deadheat_confirm::Outcome::Deadlock => None,
         other => other.as_harm(),
     });
     if let (Some(harm), None) = (bad, baseline.always_fails()) {

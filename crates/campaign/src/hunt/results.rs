@@ -26,6 +26,8 @@ pub(super) struct Judged {
     pub rings: Vec<CycleCase>,
     /// Bad ends of other runs.
     pub bad: Vec<BadRun>,
+    /// The end of every run, whatever the schedule.
+    pub crash: Option<BadRun>,
     /// Misuses of synchronisation, of all runs.
     pub misuses: Vec<SeenMisuse>,
     /// Warnings of the static stage.
@@ -43,6 +45,7 @@ impl Work<'_> {
             cycles,
             rings,
             bad,
+            crash,
             misuses,
             suspects,
         } = &judged;
@@ -65,6 +68,9 @@ impl Work<'_> {
             if !shown_cycle(&finding, cycles, rings) {
                 found.push((finding, Some(self.execution(&end.shown))));
             }
+        }
+        if let Some(end) = crash {
+            found.push((bad_end::crash(&mut names, end), Some(self.execution(&end.shown))));
         }
         // One that repeated stands for all at its statement.
         let (repeated, others): (Vec<&SeenMisuse>, Vec<_>) = misuses.iter().partition(|m| m.repeated);
@@ -199,11 +205,20 @@ impl Work<'_> {
         {
             return all;
         }
-        for known in self
-            .store
-            .findings(self.input.program, self.input.hash())
-            .unwrap_or_default()
-        {
+        let stored = self.store.findings(self.input.program, self.input.hash());
+        let (mut stored, mut unasked) = (stored.unwrap_or_default(), 0);
+        stored.retain_mut(|known| {
+            let asked = !self.options.oracle.is_empty() || !harms_by_oracle(known);
+            unasked += usize::from(!asked);
+            asked || without_oracle(known)
+        });
+        if unasked > 0 {
+            let told = format!(
+                "{unasked} findings of earlier hunts harm only by what `--check` or `--expect-output` said, which is not asked now: `deadheat report` tells them"
+            );
+            self.notices.push(told);
+        }
+        for known in stored {
             match all.iter_mut().find(|f| f.fingerprint == known.fingerprint) {
                 Some(now) if known.verdict > now.verdict => {
                     let (tries, hits) = (now.tries.max(known.tries), now.hits.max(known.hits));
@@ -260,6 +275,20 @@ impl Work<'_> {
             plain_failures: self.failures,
         }
     }
+}
+
+/// Whether a finding is harmful by the word of an oracle alone.
+fn harms_by_oracle(finding: &Finding) -> bool {
+    finding.harm.as_ref().is_some_and(|h| h.kind == HarmKind::Check)
+}
+
+/// Makes of such a finding what it is without the oracle: a race is real; of others nothing is left.
+fn without_oracle(finding: &mut Finding) -> bool {
+    finding.verdict = Verdict::Real;
+    finding.harm = None;
+    finding.orders.clear();
+    finding.story = None;
+    finding.kind == FindingKind::DataRace
 }
 
 /// Whether a bad end is a deadlock that was shown already.

@@ -17,6 +17,8 @@ pub struct MeasuredInput {
     pub pairs: PairSet,
     /// How long the run took.
     pub seconds: f64,
+    /// Its scheduling points: what it costs, as far as that is the same each time.
+    pub steps: u64,
     /// Instances joined for want of room, see `FunctionSpans`.
     pub widened: u64,
     /// Instances dropped.

@@ -7,7 +7,7 @@ use deadheat_campaign::Store;
 use deadheat_campaign::confirm::replay::Repetition;
 use deadheat_campaign::confirm::{Oracle, Program, Stage, StageOptions};
 use deadheat_campaign::describe::ending;
-use deadheat_campaign::input::Input;
+use deadheat_campaign::input::{Input, hash_file};
 use deadheat_campaign::replay::{self, ReplayError};
 use deadheat_campaign::report::{Finding, exit};
 use deadheat_campaign::store::{Execution, StoreError};
@@ -75,8 +75,25 @@ fn from_store(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding
         .input(execution.program, execution.input)?
         .ok_or_else(|| Error::NoInput(arguments.id.clone()))?;
     replay::unchanged(&input)?;
+    if let Some(name) = arguments.program.first() {
+        same_program(&arguments.id, name, &input)?;
+    }
     let finding = store.shown(&arguments.id)?;
     Ok((input, execution, finding))
+}
+
+/// Whether the program that the user names is the one that the store tells of.
+fn same_program(label: &str, name: &std::ffi::OsStr, input: &Input) -> Result<(), Error> {
+    let other = |e: &dyn std::fmt::Display| Error::Other(e.to_string());
+    let program = Program::find(name, vec![]).map_err(|e| other(&e))?;
+    match hash_file(&program.file).map_err(|e| other(&e))? == input.program {
+        true => Ok(()),
+        false => Err(Error::Other(format!(
+            "{label} is of {}, not of {}: `deadheat replay {label}` repeats it",
+            input.told(),
+            name.to_string_lossy()
+        ))),
+    }
 }
 
 fn from_token(arguments: &Arguments) -> Result<(Input, Execution, Option<Finding>), Error> {

@@ -25,7 +25,10 @@ pub fn table(arguments: arguments::Table) -> ExitCode {
     let (mut status, mut interrupted) = (exit::NOTHING, false);
     let all = programs.len();
     for (n, program) in programs.into_iter().enumerate() {
-        let name = words(&program);
+        let (name, program) = match program {
+            Ok(program) => (words(&program), Ok(program)),
+            Err(missing) => (missing.name, Err(missing.why)),
+        };
         if interrupted {
             table.rows.push(refused(name, "interrupted before it".into()));
             status = exit::FAILED;
@@ -34,7 +37,7 @@ pub fn table(arguments: arguments::Table) -> ExitCode {
         if !arguments.quiet {
             anstream::eprintln!("deadheat: {} of {all}: {name}", n + 1);
         }
-        let row = match one(&arguments, program) {
+        let row = match program.and_then(|program| one(&arguments, program)) {
             Ok(hunt) => {
                 interrupted = hunt.interrupted;
                 Row::of(name, &hunt.report, hunt.trouble)
