@@ -8,7 +8,7 @@ use crate::hunt::{Hunt, HuntError, Options, hunt};
 use crate::inputs;
 use crate::left_out::{self, Reading};
 use crate::measuring::{Inputs, measure};
-use crate::selecting;
+use crate::selecting::{self, Granularity};
 use crate::store::{self, Store};
 use deadheat_confirm::Program;
 use deadheat_model::{SiteId, Verdict};
@@ -39,6 +39,8 @@ fn directory(program: &Program, options: &Options) -> PathBuf {
 pub struct Measuring {
     /// How the program's bitcode is read to leave functions out; none: every function is measured.
     pub leaving_out: Option<Reading>,
+    /// What the chosen inputs must cover.
+    pub granularity: Granularity,
 }
 
 /// Measures the inputs and chooses among them.
@@ -62,7 +64,7 @@ pub fn select(
         )
     });
     let inputs = measure(list.programs, program, options, &store, left_out.unwrap_or_default())?;
-    let selection = selecting::select(&inputs);
+    let selection = selecting::select(&inputs, measuring.granularity);
     let mut report = selecting::report(program, &inputs, &selection);
     report.notices.extend(list.notices);
     report.notices.extend(store.warnings.iter().cloned());
@@ -74,6 +76,7 @@ fn everything(inputs: &Inputs) -> Vec<Chosen> {
     let one = |input: usize| Chosen {
         input,
         pairs: PairSet::default(),
+        statements: 0,
         functions: Vec::new(),
     };
     (0..inputs.inputs.len()).map(one).collect()

@@ -10,6 +10,7 @@ use crate::site_index::SiteIndex;
 use crate::store::{MeasuredInput, Store};
 use deadheat_confirm::candidate::Rules;
 use deadheat_confirm::{Isolation, Oracle, Outcome, Program, Run, Stage, StageOptions};
+use deadheat_model::SiteId;
 use deadheat_pairs::PairSet;
 use deadheat_wire::plan::{Mode, Plan, Policy};
 use std::collections::HashMap;
@@ -48,6 +49,8 @@ pub struct One {
     pub pairs: PairSet,
     /// The functions that ran, in those numbers, ascending.
     pub functions: Vec<u32>,
+    /// The statements that ran beside other threads, in numbers of all inputs, each with its function.
+    pub statements: Vec<(u32, u32)>,
 }
 
 /// All inputs, measured.
@@ -80,20 +83,21 @@ impl Inputs {
                 notices: Vec::new(),
                 pairs: PairSet::default(),
                 functions: Vec::new(),
+                statements: Vec::new(),
             });
         }
         Ok(inputs)
     }
 
     /// Entry sites of these functions as the runs of an input number them, ascending.
-    pub fn entries(&self, one: &One, functions: &[u32]) -> Vec<deadheat_model::SiteId> {
+    pub fn entries(&self, one: &One, functions: &[u32]) -> Vec<SiteId> {
         let modules = one.measured.as_ref().map_or(&[][..], |m| &m.modules);
         let mut entries: Vec<_> = functions
             .iter()
             .filter_map(|f| {
                 let (module, index) = self.places.get(*f as usize)?;
                 let module = modules.iter().position(|m| m == module)? as u16;
-                Some(deadheat_model::SiteId { module, index: *index })
+                Some(SiteId { module, index: *index })
             })
             .collect();
         entries.sort_unstable();
@@ -135,6 +139,7 @@ pub fn measure(
             notices: Vec::new(),
             pairs: PairSet::default(),
             functions: Vec::new(),
+            statements: Vec::new(),
         };
         inputs.push((one, name));
     }
@@ -295,6 +300,18 @@ fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
     if let Ok(module) = u16::try_from(module) {
         measured.left_out = left_out.inherit(module, records, &mut measured);
     }
+    let places: HashMap<SiteId, u32> = measured.functions.iter().copied().zip(0..).collect();
+    for reached in &records.reached {
+        let site = |index| SiteId {
+            module: reached.module,
+            index,
+        };
+        let known = reached.sites.iter();
+        let known = known.filter_map(|(entry, index)| Some((*places.get(&site(*entry))?, site(*index))));
+        measured.statements.extend(known);
+    }
+    measured.statements.sort_unstable();
+    measured.statements.dedup();
     for notice in &records.notices {
         one.notices.push(crate::describe::notice(notice));
     }
@@ -304,6 +321,7 @@ fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
 /// Gives the functions of all inputs common numbers and names.
 fn number(all: &mut Inputs) {
     let mut numbers: HashMap<(String, u32), u32> = HashMap::new();
+    let mut statements: HashMap<(String, u32), u32> = HashMap::new();
     let mut indexes: HashMap<Vec<String>, SiteIndex> = HashMap::new();
     for one in &mut all.inputs {
         let Some(measured) = &one.measured else { continue };
@@ -333,6 +351,13 @@ fn number(all: &mut Inputs) {
         one.pairs = pairs.collect();
         one.functions = local.iter().copied().filter(|n| *n != u32::MAX).collect();
         one.functions.sort_unstable();
+        let reached = measured.statements.iter().filter_map(|(function, site)| {
+            let module = measured.modules.get(usize::from(site.module))?;
+            let next = statements.len() as u32;
+            let statement = *statements.entry((module.clone(), site.index)).or_insert(next);
+            Some((statement, number(*function)?))
+        });
+        one.statements = reached.collect();
         if measured.widened > 0 {
             one.notices.push(format!("{} function instances were joined with others for want of room: pairs may be claimed that are not concurrent", measured.widened));
         }

@@ -10,10 +10,24 @@ use deadheat_pairs::{Measured, Selection};
 use deadheat_report::finding;
 use deadheat_report::selection::{FunctionName, NotMeasured, SelectedInput, SelectionReport, Unmeasured, VERSION};
 
+/// What the chosen inputs must cover.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Granularity {
+    /// Concurrent function pairs, as in the paper.
+    Functions,
+    /// These, and the statements of concurrent functions.
+    #[default]
+    Statements,
+}
+
 /// Chooses inputs and functions.
-pub fn select(inputs: &Inputs) -> Selection {
+pub fn select(inputs: &Inputs, granularity: Granularity) -> Selection {
     let measured = inputs.inputs.iter().map(|one| Measured {
         pairs: one.pairs.clone(),
+        statements: match granularity {
+            Granularity::Functions => Vec::new(),
+            Granularity::Statements => one.statements.clone(),
+        },
         cost: one.measured.as_ref().map_or(0, |m| m.steps),
     });
     deadheat_pairs::select(&measured.collect::<Vec<_>>())
@@ -36,6 +50,8 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
             alone: growth.alone as u64,
             chosen: None,
             covers: 0,
+            statements: one.statements.len() as u64,
+            covers_statements: 0,
             watched: Vec::new(),
             measured: one.measured.is_some(),
             known: one.known,
@@ -47,6 +63,7 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
         let input = &mut selected[chosen.input];
         input.chosen = Some(place as u32 + 1);
         input.covers = chosen.pairs.len() as u64;
+        input.covers_statements = chosen.statements as u64;
         input.watched.clone_from(&chosen.functions);
     }
     let growth = selection.growth.iter().scan(0, |sum, g| {

@@ -5,7 +5,7 @@ use deadheat_wire::channel::{self, COMMITTED_AT, Damage, HEADER_SIZE, LOST_AT, S
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{
     CycleLink, Deadlock, EndKind, Ended, FreedUse, Functions, Granules, Hang, Held, Meeting, Memory, Misuse, Module,
-    Notice, Pair, Record, Started, Step, ThreadCreated, Unordered,
+    Notice, Pair, Reached, Record, Started, Step, ThreadCreated, Unordered,
 };
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
@@ -27,6 +27,8 @@ pub struct Records {
     pub granules: Option<Granules>,
     /// When functions ran, for each process that lived to tell.
     pub functions: Vec<Functions>,
+    /// Which statements ran beside other threads, for each module of each such process.
+    pub reached: Vec<Reached>,
     /// Suspicious pairs.
     pub pairs: Vec<Pair>,
     /// Predicted cycles of waiting.
@@ -136,6 +138,7 @@ impl Records {
             }
             Record::Granules(g) => merge_granules(&mut self.granules, g),
             Record::Functions(f) => self.functions.push(f),
+            Record::Reached(r) => self.reached.push(r),
             Record::Pair(p) => self.pairs.push(p),
             Record::Objects(objects) => self.objects.extend(objects),
             Record::Steps(steps) => self.steps_taken.extend(steps),

@@ -102,6 +102,40 @@ fn inputs_that_add_nothing_are_left_out_and_the_rest_finds_all() {
     assert!(guided.len() >= 2, "{guided:?}");
 }
 
+/// Two threads run one function, in it the statement that the first argument names, as often as the second says.
+const PARTS: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
+    int shared, other; static int mode, times;\n\
+    __attribute__((noinline)) static void part(void) { for (int i = 0; i < times; i++) {\n\
+    if (mode == 1) shared++;\n\
+    else if (mode == 2) other++; } }\n\
+    static void *work(void *a) { part(); return a; }\n\
+    int main(int argc, char **argv) { pthread_t t, u; mode = atoi(argv[1]); times = atoi(argv[2]);\n\
+    pthread_create(&t, 0, work, 0); pthread_create(&u, 0, work, 0);\n\
+    pthread_join(t, 0); pthread_join(u, 0); return 0; }\n";
+
+#[test]
+fn inputs_that_come_to_other_parts_of_the_same_functions_are_looked_at() {
+    let place = Place::new("parts");
+    place.build("parts", PARTS);
+    std::fs::write(place.join("inputs.txt"), "0 9\n1 0\n1 2\n1 1\n2 3\n").unwrap();
+    let chosen = |options: &[&str]| {
+        let mut arguments = vec!["select", "--inputs", "inputs.txt", "--format", "json"];
+        arguments.extend(options);
+        arguments.extend(["--", "./parts"]);
+        let report = json(&place.run(&arguments).1);
+        let inputs = report["inputs"].as_array().unwrap().clone();
+        let place = |i: &serde_json::Value| i["chosen"].as_u64();
+        inputs.iter().map(place).collect::<Vec<_>>()
+    };
+    assert_eq!(chosen(&[]), [None, None, Some(1), None, Some(2)]);
+    assert_eq!(chosen(&["--pairs-only"]).iter().flatten().count(), 1);
+    let (status, told) = place.run(&["hunt", "--runs", "5", "--inputs", "inputs.txt", "--", "./parts"]);
+    assert!(
+        status == 1 && told.contains("`shared`") && told.contains("`other`"),
+        "{told}"
+    );
+}
+
 #[test]
 fn a_finding_names_its_input() {
     let place = Place::new("select-hunt");

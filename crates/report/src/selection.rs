@@ -1,6 +1,7 @@
 //! What `select` tells: concurrent function pairs over many inputs, and which inputs and functions cover them.
 
 use crate::finding::Program;
+use crate::words;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::HashSet;
@@ -93,6 +94,12 @@ pub struct SelectedInput {
     pub chosen: Option<u32>,
     /// Pairs that it was chosen for.
     pub covers: u64,
+    /// Statements that ran beside other threads.
+    #[serde(default)]
+    pub statements: u64,
+    /// Of these, those that it was chosen for.
+    #[serde(default)]
+    pub covers_statements: u64,
     /// Functions that detection looks into, by places in `functions`.
     pub watched: Vec<u32>,
     /// Whether it could be measured.
@@ -258,9 +265,15 @@ impl SelectedInput {
     /// Where detection looks under it.
     pub fn detection(&self) -> String {
         match self.chosen {
+            Some(place) if self.covers == 0 => format!(
+                "{} of {} functions ({place}., for {})",
+                self.watched.len(),
+                self.functions,
+                words::count(self.covers_statements, "statement")
+            ),
             Some(place) => format!("{} of {} functions ({place}.)", self.watched.len(), self.functions),
             None if !self.measured => "not measured".into(),
-            None => "nothing: others cover its pairs".into(),
+            None => "nothing: others cover it".into(),
         }
     }
 }

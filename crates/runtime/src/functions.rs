@@ -13,7 +13,7 @@
 //! The journal of points passed without a decision stays closed, since each lock changes the state.
 
 use crate::held::Held;
-use crate::site::{FunctionSite, Site};
+use crate::site::{FunctionSite, Site, reached};
 use crate::thread::Frame as CodeFrame;
 use crate::{observe, report, token};
 use alloc::vec::Vec;
@@ -405,8 +405,16 @@ impl Measuring {
     }
 }
 
+/// A thread is going to be created.
+pub fn creates() {
+    if on() {
+        reached::begin();
+    }
+}
+
 /// The run ends, with all threads where they are.
 pub fn finish() {
+    reached::finish();
     let running = RUNNING.get();
     let Some(mut measuring) = MEASURING.get().take() else {
         return;

@@ -61,6 +61,8 @@ pub enum Record {
     Misuse(Misuse),
     /// A freed block was used or freed again.
     FreedUse(FreedUse),
+    /// Result of `Mode::Functions` too, for one module of one process.
+    Reached(Reached),
 }
 
 /// A synchronisation call that broke its contract.
@@ -130,6 +132,15 @@ pub struct Functions {
     pub entries: Vec<SiteId>,
     /// Their instances.
     pub spans: FunctionSpans,
+}
+
+/// Statements that ran since there was a second thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached {
+    /// The module.
+    pub module: u16,
+    /// Indexes of the entry of the function and of the statement's site, ascending.
+    pub sites: Vec<(u32, u32)>,
 }
 
 /// An event of a run.

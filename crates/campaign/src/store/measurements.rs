@@ -15,6 +15,8 @@ pub struct MeasuredInput {
     pub functions: Vec<SiteId>,
     /// Concurrent pairs, by places in `functions`.
     pub pairs: PairSet,
+    /// Statements that ran beside other threads: place of the function in `functions`, and the site.
+    pub statements: Vec<(u32, SiteId)>,
     /// How long the run took.
     pub seconds: f64,
     /// Its scheduling points: what it costs, as far as that is the same each time.

@@ -366,6 +366,10 @@ pub struct Measuring {
     /// With --inputs: measure every function, also those that need not be by the program's bitcode
     #[arg(long, requires = "inputs")]
     pub measure_all: bool,
+    /// With --inputs: choose by pairs of functions alone, as in the paper; parts of functions that only inputs which are not
+    /// chosen come to are not looked at
+    #[arg(long, requires = "inputs")]
+    pub pairs_only: bool,
 }
 
 /// Arguments of `select`.

@@ -38,7 +38,7 @@ Hunt options: --budget DURATION (of each test 10s if not given), --runs N, --wal
 --timeout DURATION, --stdin FILE, --store DIR, --no-isolation, --suspected, --fail-on VERDICT, --suppressions FILE;
 for hunt also --format FORMAT, --output FILE, --exit-code N. See deadheat hunt --help. Those of select: --setup CMD,
 --timeout DURATION, --store DIR, --no-isolation, --format FORMAT, --output FILE, --against FILE, --no-loop-assumption,
---measure-all.
+--measure-all, --pairs-only.
 
 The build lies in target/deadheat and leaves the ordinary one alone. Exit status: 0 nothing real found,
 1 at least one real finding, 2 wrong usage, 3 deadheat could not do the job, 101 cargo failed.";
@@ -62,7 +62,13 @@ const OF_ONE: [&str; 3] = ["--format", "--output", "--exit-code"];
 /// Those that only a selection has.
 const OF_SELECTION: [&str; 3] = ["--format", "--output", "--against"];
 /// Options of a hunt or a selection without a value.
-const FLAGS: [&str; 4] = ["--suspected", "--no-isolation", "--no-loop-assumption", "--measure-all"];
+const FLAGS: [&str; 5] = [
+    "--suspected",
+    "--no-isolation",
+    "--no-loop-assumption",
+    "--measure-all",
+    "--pairs-only",
+];
 
 /// Runs `cargo deadheat`.
 pub fn main(arguments: &[OsString]) -> ExitCode {

@@ -8,6 +8,7 @@ use deadheat_campaign::confirm::{Oracle, Program};
 use deadheat_campaign::left_out::{Assumptions, Reading};
 use deadheat_campaign::report::selection::SelectionReport;
 use deadheat_campaign::scan::worker_in;
+use deadheat_campaign::selecting::Granularity;
 use deadheat_campaign::{Extent, Options, guided};
 use std::ffi::OsString;
 use std::io::Write;
@@ -94,6 +95,10 @@ fn measuring(chosen: &Measuring, jobs: usize) -> guided::Measuring {
     };
     guided::Measuring {
         leaving_out: (!chosen.measure_all).then_some(reading),
+        granularity: match chosen.pairs_only {
+            true => Granularity::Functions,
+            false => Granularity::Statements,
+        },
     }
 }
 

@@ -138,6 +138,7 @@ pub unsafe fn create(
     argument: *mut c_void,
 ) -> c_int {
     point(Operation::Create);
+    crate::functions::creates();
     reap();
     let stamp = token::next_stamp();
     let stack = stuck::stack(t);

@@ -103,7 +103,7 @@ pub fn all(module: &Module) -> Outcome {
 }
 
 /// Indexes of all entries among the module's descriptors, ascending.
-fn entries(module: &Module) -> Vec<u32> {
+pub fn entries(module: &Module) -> Vec<u32> {
     let rows = (0u32..).zip(module.descs.clone().step_by(SITE_SIZE));
     rows.filter(|(_, desc)| module.site(*desc).is_some_and(|s| s.kind == SiteKind::Entry))
         .map(|(index, _)| index)

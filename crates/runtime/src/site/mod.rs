@@ -12,6 +12,7 @@ mod handler;
 mod layout_version;
 mod near;
 mod patch;
+pub mod reached;
 pub mod stub;
 
 pub use functions::FunctionSite;
@@ -237,7 +238,11 @@ fn attach(module: &mut Module, mode: &Mode) {
                 Some(chosen) => functions::only(module, chosen),
             }
         }
-        Mode::Functions => functions::all(module),
+        Mode::Functions => {
+            let outcome = functions::all(module);
+            reached::attached(module);
+            outcome
+        }
         Mode::Confirm(targets) => {
             let number = module.number;
             patch::sites(module, |index, kind| {
