@@ -118,9 +118,15 @@ impl Execution<'_> {
         self.learn_comparison(way, &self.value(value), Predicate::Eq, constant)
     }
 
-    /// Whether the value is this constant on the way.
-    pub(crate) fn is_surely(&self, way: &Disjunct, value: Value, constant: i64) -> bool {
-        known(way, &self.value(value)).constant() == Some(constant)
+    /// The way, if a value can be outside of all these runs of integers on it.
+    pub(crate) fn assume_outside(&self, way: Disjunct, value: Value, runs: &[(i64, i64)]) -> Option<Disjunct> {
+        let value = self.value(value);
+        let outside = |fact: Fact, (first, last): &(i64, i64)| fact.and(Fact::outside(*first, *last)?);
+        let left = runs.iter().try_fold(known(&way, &value), outside)?;
+        match value.key().cloned().map(Path::split) {
+            Some((base, 0)) if left.says_something() => way.learn(&base, left),
+            _ => Some(way),
+        }
     }
 
     /// The way, if the condition can hold (or not) on it.

@@ -342,8 +342,11 @@ impl<'a> Execution<'a> {
                     (to.index(), taken.collect())
                 };
                 let mut edges: Vec<(usize, Vec<Disjunct>)> = cases.iter().map(case).collect();
-                let other = |w: &&Disjunct| cases.iter().all(|(n, _)| !self.is_surely(w, *value, *n));
-                edges.push((default.index(), ways.iter().filter(other).cloned().collect()));
+                let runs = runs(cases.iter().map(|(n, _)| *n).collect());
+                let other = ways
+                    .iter()
+                    .filter_map(|w| self.assume_outside(w.clone(), *value, &runs));
+                edges.push((default.index(), other.collect()));
                 edges
             }
             other => other.successors().map(|to| (to.index(), ways.clone())).collect(),
@@ -495,4 +498,17 @@ impl<'a> Execution<'a> {
             }
         }
     }
+}
+
+/// Runs of integers that follow each other: the first and the last of each.
+fn runs(mut all: Vec<i64>) -> Vec<(i64, i64)> {
+    all.sort_unstable();
+    let mut runs: Vec<(i64, i64)> = Vec::new();
+    for n in all {
+        match runs.last_mut() {
+            Some((_, last)) if n.checked_sub(1) == Some(*last) => *last = n,
+            _ => runs.push((n, n)),
+        }
+    }
+    runs
 }

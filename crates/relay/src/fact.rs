@@ -1,21 +1,22 @@
-//! What is known of a value on a path: between which integers it lies, and whether it is 0.
+//! What is known of a value on a path: between which integers it lies, and among which of these it is not, such as 0.
 //!
 //! Facts tell apart what a callee did by what it gave back, and correlate one condition with another (RELAY's
 //! conditional locking): a path on which two facts contradict each other is not taken.
 //!
-//! Invariant: `low <= high`, and neither is 0 where the value is not; bounds are those of comparisons with constants, so
-//! that there are finitely many.
+//! Invariant: `low <= high`, and a hole lies between them; bounds are those of comparisons with constants, so that there
+//! are finitely many.
 
 use crate::access_path::Path;
 use crate::path_map::Held;
 use deadheat_ir::Predicate;
 
-/// An interval, perhaps without 0.
+/// An interval, perhaps with a hole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Fact {
     low: i64,
     high: i64,
-    not_zero: bool,
+    /// The first and the last integer of those between that it is not.
+    hole: Option<(i64, i64)>,
 }
 
 impl Held for Fact {
@@ -31,7 +32,7 @@ impl Fact {
     pub const ZERO: Fact = Fact::between(0, 0);
     /// It is not 0.
     pub const NON_ZERO: Fact = Fact {
-        not_zero: true,
+        hole: Some((0, 0)),
         ..Fact::ANY
     };
     /// It is below 0.
@@ -40,11 +41,27 @@ impl Fact {
     pub const NOT_NEGATIVE: Fact = Fact::between(0, i64::MAX);
 
     const fn between(low: i64, high: i64) -> Fact {
-        Fact {
-            low,
-            high,
-            not_zero: low > 0 || high < 0,
+        Fact { low, high, hole: None }
+    }
+
+    /// It is none of those from the first to the last.
+    pub fn outside(first: i64, last: i64) -> Option<Fact> {
+        let hole = Some((first, last)).filter(|_| first <= last);
+        Fact { hole, ..Fact::ANY }.tight()
+    }
+
+    /// The same with a hole that lies between the bounds; none if nothing is left.
+    fn tight(mut self) -> Option<Fact> {
+        if let Some((first, last)) = self.hole {
+            if first <= self.low && self.low <= last {
+                self.low = last.checked_add(1)?;
+            }
+            if first <= self.high && self.high <= last {
+                self.high = first.checked_sub(1)?;
+            }
+            self.hole = self.hole.filter(|_| self.low < first && last < self.high);
         }
+        (self.low <= self.high).then_some(self)
     }
 
     /// It is this.
@@ -62,30 +79,44 @@ impl Fact {
         (self.low == self.high).then_some(self.low)
     }
 
-    /// Both hold; none if they contradict each other.
+    /// Both hold; none if they contradict each other. Of two holes apart the one at 0 is kept, else the first fact's.
     pub fn and(self, other: Fact) -> Option<Fact> {
-        let not_zero = self.not_zero || other.not_zero;
-        let (mut low, mut high) = (self.low.max(other.low), self.high.min(other.high));
-        if not_zero {
-            low += i64::from(low == 0);
-            high -= i64::from(high == 0);
-        }
-        let not_zero = not_zero || low > 0 || high < 0;
-        (low <= high).then_some(Fact { low, high, not_zero })
+        let (low, high) = (self.low.max(other.low), self.high.min(other.high));
+        let within = |hole: Option<(i64, i64)>| Fact { low, high, hole }.tight();
+        let (a, b) = (within(self.hole)?, within(other.hole)?);
+        let (low, high) = (a.low.max(b.low), a.high.min(b.high));
+        let hole = match (a.hole, b.hole) {
+            (Some(x), Some(y)) if x.0 <= y.1.saturating_add(1) && y.0 <= x.1.saturating_add(1) => {
+                Some((x.0.min(y.0), x.1.max(y.1)))
+            }
+            (Some(_), Some(y)) if y.0 <= 0 && 0 <= y.1 => Some(y),
+            (x, y) => x.or(y),
+        };
+        Fact { low, high, hole }.tight()
     }
 
-    /// One of the two holds.
+    /// What it is not, in order.
+    fn excluded(self) -> impl Iterator<Item = (i64, i64)> {
+        let below = (self.low > i64::MIN).then(|| (i64::MIN, self.low - 1));
+        let above = (self.high < i64::MAX).then(|| (self.high + 1, i64::MAX));
+        below.into_iter().chain(self.hole).chain(above)
+    }
+
+    /// One of the two holds. Of several holes the one at 0 is kept, else the first.
     pub fn or(self, other: Fact) -> Fact {
-        Fact {
-            low: self.low.min(other.low),
-            high: self.high.max(other.high),
-            not_zero: self.not_zero && other.not_zero,
-        }
+        let (low, high) = (self.low.min(other.low), self.high.max(other.high));
+        let both = |x: (i64, i64)| other.excluded().map(move |y| (x.0.max(y.0), x.1.min(y.1)));
+        let inside = |hole: &(i64, i64)| hole.0 <= hole.1 && low < hole.0 && hole.1 < high;
+        let holes = || self.excluded().flat_map(both).filter(inside);
+        let hole = holes()
+            .find(|hole| hole.0 <= 0 && 0 <= hole.1)
+            .or_else(|| holes().next());
+        Fact { low, high, hole }
     }
 
     /// The class by which summaries are split: the signs that are possible.
     pub fn class(self) -> u8 {
-        let zero = self.low <= 0 && self.high >= 0 && !self.not_zero;
+        let zero = self.low <= 0 && self.high >= 0 && !self.hole.is_some_and(|(first, last)| first <= 0 && 0 <= last);
         u8::from(self.low < 0) | u8::from(zero) << 1 | u8::from(self.high > 0) << 2
     }
 
@@ -191,6 +222,19 @@ mod tests {
                 let both = Fact::of_comparison(predicates[p], c).zip(Fact::of_comparison(predicates[q], d));
                 prop_assert!(both.and_then(|(f, g)| f.and(g)).is_some_and(|f| holds(f, n)));
             }
+        }
+
+        /// With holes, too, what is excluded by a meet or a join is excluded by what it is made of.
+        #[test]
+        fn holes_are_sound(holes in proptest::collection::vec((-3..4_i64, 0..3_i64), 3), n in -5..6_i64) {
+            let outside: Vec<Fact> = holes.iter().filter_map(|(at, length)| Fact::outside(*at, at + length)).collect();
+            let not = |k: usize| n < holes[k].0 || n > holes[k].0 + holes[k].1;
+            prop_assert!((0..3).all(|k| holds(outside[k], n) == not(k)));
+            let meet = outside[0].and(outside[1]);
+            prop_assert!(!(not(0) && not(1)) || meet.is_some_and(|f| holds(f, n)));
+            let join = meet.map(|f| f.or(outside[2].and(Fact::between(-2, 2)).unwrap_or(f)));
+            prop_assert!(!(not(0) && not(1)) || join.is_some_and(|f| holds(f, n)));
+            prop_assert!(!(not(2) && (-2..3).contains(&n) && meet.is_some()) || join.is_some_and(|f| holds(f, n)));
         }
 
         #[test]

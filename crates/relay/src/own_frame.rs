@@ -1,5 +1,6 @@
-//! Whose variables of the stack: each thread that executes a function has a frame of its own, so a variable that is named by
-//! its function in two threads is one variable only if it is an ancestor's of both, or the one's that started the other.
+//! Whose objects: each thread that executes a function has a frame of its own and allocates for itself, so an object that is
+//! named by where it was made in two threads is one object only if an ancestor of both made it, or the one that started
+//! the other. (Under the name of a place that both read it from, it may be one all the same.)
 
 use crate::access_path::Root;
 use crate::top_down::TopDown;
@@ -34,7 +35,9 @@ impl Frames {
 
     /// Whether an object that is named alike in threads of two roots (or in two threads of one) may be one object.
     pub fn may_be_one(&self, object: Root, a: usize, b: usize) -> bool {
-        let Root::Local(site) = object else { return true };
+        let (Root::Local(site) | Root::Fresh(site)) = object else {
+            return true;
+        };
         let executes = |root: &usize| self.executes.contains(&(*root, site.function));
         let mut from = self.ancestors[a].intersection(&self.ancestors[b]);
         let starts = |one: usize, other: usize| self.ancestors[other].contains(&one) && executes(&one);
