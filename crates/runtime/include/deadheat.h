@@ -26,6 +26,8 @@ extern void deadheat_symbolic(void *bytes, size_t length, const char *name) __at
 /* Inputs for which this does not hold are of no interest: the run ends here. */
 extern void deadheat_assume(int holds) __attribute__((weak));
 
+/* deadheat_assert(condition): what holds in every good run. Where it does not, a run under deadheat ends as by a failed
+ * `assert`; a program that is run by itself goes on. */
 #ifdef __DEADHEAT__
 extern void AnnotateHappensBefore(const char *, int, const volatile void *) __attribute__((weak));
 extern void AnnotateHappensAfter(const char *, int, const volatile void *) __attribute__((weak));
@@ -39,8 +41,14 @@ extern void AnnotateIgnoreReadsBegin(const char *, int) __attribute__((weak));
 extern void AnnotateIgnoreReadsEnd(const char *, int) __attribute__((weak));
 extern void AnnotateIgnoreWritesBegin(const char *, int) __attribute__((weak));
 extern void AnnotateIgnoreWritesEnd(const char *, int) __attribute__((weak));
+extern void deadheat_assert_failed(const char *, const char *, unsigned, const char *) __attribute__((weak));
+#define deadheat_assert(...) \
+    ((__VA_ARGS__) || !deadheat_assert_failed \
+         ? (void)0 \
+         : deadheat_assert_failed(#__VA_ARGS__, __FILE__, __LINE__, __func__))
 #define DEADHEAT_TELL(call, ...) (call ? call(__FILE__, __LINE__, ##__VA_ARGS__) : (void)0)
 #else
+#define deadheat_assert(...) ((void)0)
 #define DEADHEAT_TELL(call, ...) ((void)0)
 #endif
 

@@ -3,6 +3,7 @@
 use super::{exits, frame};
 use crate::bytes::c_string;
 use crate::real::real;
+use crate::thread::Thread;
 use crate::{ending, token};
 use alloc::format;
 use alloc::string::String;
@@ -24,22 +25,56 @@ pub unsafe extern "C" fn __assert_fail(
     if let Some(t) = token::me() {
         t.frame = frame!();
         // SAFETY: the C strings that the macro passes.
-        let message = unsafe {
-            format!(
-                "{}:{line}: {}: Assertion `{}' failed.",
-                text(file),
-                text(function),
-                text(expression)
-            )
-        };
-        ending::failed_assertion(message);
-        exits::aborts(t);
+        unsafe { failed(t, expression, file, line, function) };
     }
     // SAFETY: does not return.
+    unsafe { message_and_abort(expression, file, line, function) }
+}
+
+/// `deadheat_assert` failed: nothing where the program is run by itself.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn deadheat_assert_failed(
+    expression: *const c_char,
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+) {
+    let Some(t) = token::me() else { return };
+    t.frame = frame!();
+    // SAFETY: the C strings that the macro passes; does not return.
+    unsafe {
+        failed(t, expression, file, line, function);
+        message_and_abort(expression, file, line, function);
+    }
+}
+
+/// Keeps the message, and what comes before an abort.
+unsafe fn failed(
+    t: &mut Thread,
+    expression: *const c_char,
+    file: *const c_char,
+    line: c_uint,
+    function: *const c_char,
+) {
+    // SAFETY: the caller's C strings.
+    let message = unsafe {
+        format!(
+            "{}:{line}: {}: Assertion `{}' failed.",
+            text(file),
+            text(function),
+            text(expression)
+        )
+    };
+    ending::failed_assertion(message);
+    exits::aborts(t);
+}
+
+unsafe fn message_and_abort(expression: *const c_char, file: *const c_char, line: c_uint, function: *const c_char) {
+    // SAFETY: the caller's C strings.
     unsafe {
         real!(__assert_fail: fn(*const c_char, *const c_char, c_uint, *const c_char) -> ())(
             expression, file, line, function,
-        )
+        );
     }
 }
 
