@@ -14,11 +14,10 @@
 
 use crate::clock::timespec;
 use crate::report;
+use crate::rest::{self, Rest};
 use crate::signals;
 use crate::sys::{getpid, sys};
 use crate::token::scheduler;
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use deadheat_wire::channel::{ANSWERED_AT, ASKED_AT, NO_PEER, PEER_AT, PEER_AWAITED, PEER_ENDED};
@@ -213,17 +212,6 @@ fn stop() {
     }
 }
 
-/// How a task rests.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Rest {
-    /// For something that others do.
-    Waits,
-    /// For time.
-    Sleeps,
-    /// Not at all.
-    Runs,
-}
-
 /// Looks at all tasks of a process and of its descendants. Of several tasks one may have woken another that was seen
 /// asleep: the second look must find that none has run since the first.
 fn look(pid: u32) -> Rest {
@@ -243,94 +231,22 @@ fn look(pid: u32) -> Rest {
 
 /// The least restful of a process's tasks and its descendants'; what tells whether each ran goes into `runs`.
 fn tasks(pid: u32, runs: &mut Vec<(u32, u64)>) -> Rest {
-    let mut rest = Rest::Waits;
+    if rest::is_gone(pid) {
+        // The tool is about to say so.
+        return Rest::Runs;
+    }
+    let mut least = Rest::Waits;
     let mut pending = Vec::from([pid]);
     while let Some(process) = pending.pop() {
-        let ids = numbers_in(&format!("/proc/{process}/task\0"));
-        if ids.is_empty() && process == pid {
-            // Gone: the tool is about to say so.
-            return Rest::Runs;
-        }
-        for id in ids {
-            let place = format!("/proc/{process}/task/{id}");
-            rest = rest.max(task(&place, id == pid));
-            let ran = text(&format!("{place}/schedstat\0"));
-            let slices = ran.split_ascii_whitespace().nth(2).and_then(|n| n.parse().ok());
-            runs.push((id, slices.unwrap_or(0)));
-            let children = text(&format!("{place}/children\0"));
-            pending.extend(children.split_ascii_whitespace().filter_map(|n| n.parse::<u32>().ok()));
-            if rest == Rest::Runs || runs.len() > MOST_TASKS {
+        for id in rest::tasks(process) {
+            let (own, slices) = rest::task(process, id, false);
+            least = least.max(own);
+            runs.push((id, slices));
+            pending.extend(rest::children(process, id));
+            if least == Rest::Runs || runs.len() > MOST_TASKS {
                 return Rest::Runs;
             }
         }
     }
-    rest
-}
-
-fn task(place: &str, root: bool) -> Rest {
-    let stat = text(&format!("{place}/stat\0"));
-    match stat.rsplit_once(") ").map(|(_, rest)| rest.as_bytes()[0]) {
-        Some(b'S') => {}
-        Some(b'Z' | b'X') if !root => return Rest::Waits,
-        _ => return Rest::Runs,
-    }
-    // The number of the system call, or a word if it has just woken. Not every user may read it.
-    let call = text(&format!("{place}/syscall\0"));
-    match call.split(' ').next().map(str::trim) {
-        Some("running") => Rest::Runs,
-        Some(number) => match number.parse() {
-            Ok(libc::SYS_nanosleep | libc::SYS_clock_nanosleep) => Rest::Sleeps,
-            _ => Rest::Waits,
-        },
-        None => Rest::Waits,
-    }
-}
-
-/// A small file of `/proc`; empty if it cannot be read. The path ends in NUL.
-fn text(path: &str) -> String {
-    let mut buffer = [0u8; 4096];
-    // SAFETY: plain file calls on our own buffer.
-    let got = unsafe {
-        let fd = sys!(libc::SYS_open, path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC, 0i32) as i32;
-        if fd < 0 {
-            return String::new();
-        }
-        let got = sys!(libc::SYS_read, fd, buffer.as_mut_ptr(), buffer.len());
-        sys!(libc::SYS_close, fd);
-        got
-    };
-    let bytes = buffer.get(..got.max(0) as usize).unwrap_or_default();
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// The entries of a directory that are numbers, ascending. The path ends in NUL.
-fn numbers_in(path: &str) -> Vec<u32> {
-    let mut found = Vec::new();
-    let mut buffer = [0u64; 1024];
-    // SAFETY: the kernel fills our buffer with entries, each of which says how long it is and ends in a C string.
-    unsafe {
-        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let fd = sys!(libc::SYS_open, path.as_ptr(), flags, 0i32) as i32;
-        if fd < 0 {
-            return found;
-        }
-        loop {
-            let got = sys!(libc::SYS_getdents64, fd, buffer.as_mut_ptr(), size_of_val(&buffer));
-            if got <= 0 {
-                break;
-            }
-            let start = buffer.as_ptr().cast::<u8>();
-            let mut at = 0;
-            while at < got as usize {
-                let entry = start.add(at);
-                let name = crate::bytes::c_string(entry.add(19).cast());
-                let number = core::str::from_utf8(name).ok().and_then(|n| n.parse::<u32>().ok());
-                found.extend(number);
-                at += usize::from(entry.add(16).cast::<u16>().read_unaligned()).max(1);
-            }
-        }
-        sys!(libc::SYS_close, fd);
-    }
-    found.sort_unstable();
-    found
+    least
 }

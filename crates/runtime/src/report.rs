@@ -37,6 +37,11 @@ pub fn header(at: usize) -> Option<&'static AtomicU32> {
     open().then(|| word32(at))
 }
 
+/// Two words of the header as one.
+pub fn header_time(at: usize) -> Option<&'static AtomicU64> {
+    open().then(|| word64(at))
+}
+
 fn open() -> bool {
     FILE.load(Relaxed) != 0
 }

@@ -123,6 +123,7 @@ fn take_control(plan: Plan) {
     ending::start();
     crate::intercept::fork::start();
     crate::peer::start();
+    crate::family::start();
     let images = images::loaded();
     started(None, opaque(&images));
     libraries(&images);

@@ -27,6 +27,15 @@ pub const PEER_AT: usize = 44;
 pub const ASKED_AT: usize = 48;
 /// Offset of the number of the question (`u32`) that the tool answered last, with no if the client has not started.
 pub const ANSWERED_AT: usize = 52;
+/// Offset of the time (`u64`, nanoseconds) up to which processes that know of one another have let time pass.
+pub const TIME_AT: usize = 64;
+/// Offset of what those processes say of themselves: [`PROCESSES`] entries of [`PROCESS_SIZE`] bytes (the runtime's
+/// `family`).
+pub const FAMILY_AT: usize = 1024;
+/// Entries at [`FAMILY_AT`].
+pub const PROCESSES: usize = 128;
+/// Bytes of each: process id (`u32`, 0 if free), what it does (`u32`), a moment (`u64`).
+pub const PROCESS_SIZE: usize = 16;
 /// There is no client.
 pub const NO_PEER: u32 = 0;
 /// The client starts when the program is ready. (Process 1 is never a client.)

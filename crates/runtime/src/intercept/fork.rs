@@ -52,6 +52,7 @@ extern "C" fn in_child() {
     crate::clock::set_timer(0, 0);
     report::forked();
     crate::peer::forked(parent);
+    crate::family::start();
     plan::started(Some(parent), alloc::vec::Vec::new());
     observe::forked(t.id);
     crate::concolic::forked();

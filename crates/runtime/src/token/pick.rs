@@ -6,7 +6,7 @@ use crate::intercept::unmodelled;
 use crate::peer::{self, Idle};
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, descriptors, lock_order, observe, signals, stuck, switching};
+use crate::{clock, descriptors, family, lock_order, observe, signals, stuck, switching};
 use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
@@ -179,6 +179,7 @@ impl Scheduler {
             stuck::lost()
         };
         if entry.timeout {
+            while !family::lets_pass(to.deadline) {}
             if question.enabled.iter().all(|e| e.timeout) {
                 clock::advance_to(self.outlook().0.min(to.deadline));
             }
@@ -189,6 +190,7 @@ impl Scheduler {
             let preempts = cause == Cause::Point && entry.thread != t.id;
             self.trail.switch(self.step, entry.thread, entry.timeout, preempts);
         }
+        family::runs();
         (to, answer.met)
     }
 
@@ -251,6 +253,10 @@ impl Scheduler {
 
     /// Time goes to the earliest deadline.
     fn jump(&mut self, deadline: u64, wants: bool) -> bool {
+        if !family::lets_pass(deadline) {
+            descriptors::retry();
+            return self.list(wants);
+        }
         if deadline == clock::timer_deadline() {
             clock::advance_to(deadline);
             signals::collect();
@@ -300,14 +306,22 @@ impl Scheduler {
             // The client's end is told in the record file, not by a descriptor; an unseen thread writes to memory.
             left = left.min(PEER_WAIT);
         }
+        family::waits_outside(deadline);
+        // Others run on although the time is over.
+        let overdue = family::is_overdue(deadline);
+        if overdue {
+            left = PEER_WAIT;
+        }
         let before = clock::real_time();
         descriptors::poll(left);
         let passed = clock::real_time().saturating_sub(before);
         peer::stirred();
         if harmless {
             // Nobody waits for time.
-        } else if left != NEVER && passed >= left && clock::now().saturating_add(left) >= deadline {
-            clock::advance_to(deadline);
+        } else if overdue || left != NEVER && passed >= left && clock::now().saturating_add(left) >= deadline {
+            if family::lets_time_out() {
+                clock::advance_to(deadline);
+            }
         } else {
             clock::advance_to(clock::now().saturating_add(passed.min(left.saturating_sub(1))));
         }
