@@ -35,7 +35,7 @@ pub fn poll(timeout: u64) {
     if timeout == 0 && polled.is_empty() {
         return;
     }
-    crate::peer::settle();
+    settle();
     polled.push(libc::pollfd {
         fd: crate::signals::event_descriptor(),
         events: libc::POLLIN,
@@ -64,6 +64,12 @@ pub fn poll(timeout: u64) {
             thread.ready |= ready > 0;
         }
     }
+}
+
+/// Before a look at the world outside: what is to be seen there comes to rest.
+pub fn settle() {
+    crate::timers::settle();
+    crate::peer::settle();
 }
 
 /// Lets retrying threads try again.
@@ -111,7 +117,7 @@ pub enum Gate {
 /// Waits until a blocking call on the descriptor would not block.
 pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
     crate::intercept::cancel::test(t);
-    crate::peer::settle();
+    settle();
     if ready(fd, events) || nonblocking(fd) {
         return Gate::Open;
     }
@@ -121,7 +127,7 @@ pub fn until_ready(t: &mut Thread, fd: i32, events: i16) -> Gate {
         t.descriptors.push(libc::pollfd { fd, events, revents: 0 });
         let outcome = wait(t, Wait::Descriptors, Operation::External, deadline);
         crate::intercept::cancel::test(t);
-        crate::peer::settle();
+        settle();
         if ready(fd, events) {
             return Gate::Open;
         }

@@ -21,7 +21,7 @@ use crate::memo::{self, Table};
 use crate::site::stub;
 use crate::thread::{Frame, Thread};
 use crate::wait::word;
-use crate::{check, clock, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
+use crate::{check, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -361,7 +361,7 @@ pub fn open(t: &mut Thread) {
         check::Use::Granules => Checks::Context,
         check::Use::Statements => Checks::Moment,
     };
-    let quiet = clock::timer_deadline() == crate::thread::NEVER && meeting::none();
+    let quiet = crate::timers::signal_deadline() == crate::thread::NEVER && meeting::none();
     let quiet = quiet && !lock_order::directed() && !event_trace::on() && !crate::functions::on();
     if targets == 0 || !quiet {
         return;

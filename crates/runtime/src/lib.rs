@@ -75,6 +75,7 @@ mod sys;
 mod targets;
 mod thread;
 mod thunks;
+mod timers;
 mod tls;
 mod token;
 mod trail;

@@ -57,6 +57,8 @@ struct Signals {
     sent: Vec<Sent>,
     /// Pending for the process: every thread blocks them.
     process: u64,
+    /// Read from descriptors.
+    watched: u64,
     installed: bool,
 }
 
@@ -65,6 +67,7 @@ static SIGNALS: Held<Signals> = Held::new(Signals {
     infos: [[0; 16]; 65],
     sent: Vec::new(),
     process: 0,
+    watched: 0,
     installed: false,
 });
 /// Came from the kernel, not yet looked at.
@@ -132,7 +135,7 @@ extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
 /// Whether a signal came that was not yet looked at, or the timer went off.
 #[inline]
 pub fn arrived() -> bool {
-    ARRIVED.load(Relaxed) != 0 || crate::clock::timer_deadline() <= crate::clock::now()
+    ARRIVED.load(Relaxed) != 0 || crate::timers::signal_deadline() <= crate::clock::now()
 }
 
 /// Whether a signal came that was not yet looked at.
@@ -152,6 +155,7 @@ pub fn collect() {
     if crate::clock::timer_fired() {
         came |= bit(libc::SIGALRM);
     }
+    crate::timers::send_signals();
     let signals = SIGNALS.get();
     came |= core::mem::take(&mut signals.process);
     while came != 0 {
@@ -173,8 +177,62 @@ fn taker(signal: i32) -> Option<&'static mut Thread> {
 pub fn post(signal: i32) {
     match taker(signal) {
         Some(t) => t.pending |= bit(signal),
+        None if watched(signal) => {
+            let signals = SIGNALS.get();
+            let mine = |s: &Sent| s.signal == signal && s.to.is_none();
+            let info = signals
+                .sent
+                .iter()
+                .position(mine)
+                .map(|at| signals.sent.remove(at).info);
+            to_kernel(None, signal, info.unwrap_or(signals.infos[signal as usize]));
+        }
         None => SIGNALS.get().process |= bit(signal),
     }
+}
+
+/// Whether the program reads this signal from a descriptor.
+fn watched(signal: i32) -> bool {
+    SIGNALS.get().watched & bit(signal) != 0
+}
+
+/// The program reads these signals from a descriptor: those that are pending, or come while they are blocked, are the
+/// kernel's, which shows them there.
+pub fn watch(set: u64) {
+    let signals = SIGNALS.get();
+    signals.watched |= set;
+    let mut moved = core::mem::take(&mut signals.process);
+    while moved != 0 {
+        let signal = moved.trailing_zeros() as i32 + 1;
+        moved &= moved - 1;
+        post(signal);
+    }
+    for t in scheduler().threads.iter() {
+        let mut moved = t.pending & t.mask & set;
+        t.pending &= !moved;
+        while moved != 0 {
+            let signal = moved.trailing_zeros() as i32 + 1;
+            moved &= moved - 1;
+            let info = accompanying(t, signal);
+            to_kernel(Some(t.kernel_id), signal, info);
+        }
+    }
+}
+
+/// Makes a signal, which is blocked, pending in the kernel: for a thread or the process. What a thread may not say that
+/// comes with it the kernel says.
+fn to_kernel(thread: Option<i32>, signal: i32, mut info: Info) {
+    info[0] = signal as u64 & 0xffff_ffff;
+    let own = matches!(info[1] as i32, libc::SI_QUEUE | libc::SI_TIMER);
+    // SAFETY: a signal to ourselves with what comes with it.
+    unsafe {
+        match thread {
+            Some(thread) if own => sys!(libc::SYS_rt_tgsigqueueinfo, getpid(), thread, signal, info.as_ptr()),
+            Some(thread) => sys!(libc::SYS_tgkill, getpid(), thread, signal),
+            None if own => sys!(libc::SYS_rt_sigqueueinfo, getpid(), signal, info.as_ptr()),
+            None => sys!(libc::SYS_kill, getpid(), signal),
+        }
+    };
 }
 
 /// What a thread of this process sends with a signal: `SI_USER` and the like, and the value of `sigqueue`.
@@ -198,6 +256,10 @@ pub fn post_from_within(signal: i32, code: i32, value: u64) {
 
 /// Sends a signal to a thread, from within.
 pub fn send(t: &mut Thread, signal: i32, code: i32, value: u64) {
+    let awaited = matches!(t.wait, Wait::SignalSet(set) if set & bit(signal) != 0);
+    if watched(signal) && t.mask & bit(signal) != 0 && !awaited {
+        return to_kernel(Some(t.kernel_id), signal, sent(None, signal, code, value).info);
+    }
     if signal >= FIRST_QUEUED || t.pending & bit(signal) == 0 {
         SIGNALS.get().sent.push(sent(Some(t.id), signal, code, value));
     }
@@ -243,6 +305,9 @@ fn edge(signal: i32) -> u64 {
 /// `t` is about to send a signal to this process.
 pub fn tells(t: &Thread, signal: i32) {
     tells_by(t, edge(signal));
+    if watched(signal) {
+        tells_by(t, OTHERS);
+    }
 }
 
 /// Signals pending for the thread or the process.

@@ -457,7 +457,9 @@ impl Scheduler {
                 t.wait = Wait::None;
             }
         }
-        let (deadline, external) = self.outlook();
+        let (mut deadline, external) = self.outlook();
+        // Somebody may look at a timer without waiting for it.
+        deadline = deadline.min(crate::timers::descriptor_deadline());
         // Another process may write to memory that they share.
         if external || self.others || unmodelled::may_run_out() {
             descriptors::poll(IDLE_POLL);

@@ -1,7 +1,6 @@
 //! Waiting for child processes: for one by a pidfd, for any by trying again now and then.
 
 use super::interpose;
-use crate::clock;
 use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
@@ -35,7 +34,7 @@ fn waits(t: &mut Thread, pid: pid_t, returns: bool, attempt: impl Fn(c_int) -> O
         return result;
     }
     let alone = token::scheduler().threads.live.len() == 1;
-    if alone && !crate::signals::may_come() && clock::timer_deadline() == NEVER {
+    if alone && !crate::signals::may_come() && crate::timers::signal_deadline() == NEVER {
         return c_result(attempt(0).unwrap_or(0)) as c_int;
     }
     loop {

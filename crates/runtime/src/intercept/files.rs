@@ -129,6 +129,7 @@ interpose! {
     }
     fn close(t; fd: c_int) -> c_int {
         note(fd, false);
+        crate::timers::closes(fd);
         tells(t, fd);
         crate::peer::stirred();
         c_result(sys!(libc::SYS_close, fd)) as c_int

@@ -50,6 +50,7 @@ extern "C" fn in_child() {
     token::forked(t);
     signals::forked(t);
     crate::clock::set_timer(0, 0);
+    crate::timers::forked();
     report::forked();
     crate::peer::forked(parent);
     crate::family::start();

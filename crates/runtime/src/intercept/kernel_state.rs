@@ -86,10 +86,6 @@ told! {
     fn statx(directory: c_int, path: Path, flags: c_int, mask: c_uint, status: Buffer) -> c_int;
     fn symlink(target: Path, path: Path) -> c_int;
     fn symlinkat(target: Path, directory: c_int, path: Path) -> c_int;
-    fn timer_gettime(timer: Buffer, value: Buffer) -> c_int;
-    fn timer_settime(timer: Buffer, flags: c_int, new: *const c_void, old: Buffer) -> c_int;
-    fn timerfd_gettime(fd: c_int, value: Buffer) -> c_int;
-    fn timerfd_settime(fd: c_int, flags: c_int, new: *const c_void, old: Buffer) -> c_int;
     fn truncate(path: Path, len: off_t) -> c_int;
     fn truncate64(path: Path, len: off_t) -> c_int;
     fn umask(mask: c_uint) -> c_uint;

@@ -55,6 +55,7 @@ mod spawn;
 mod stdio;
 mod system_calls;
 mod test_barrier;
+mod timers;
 pub mod unmodelled;
 
 pub use exits::leave;

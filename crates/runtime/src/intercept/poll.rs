@@ -3,7 +3,7 @@
 
 use super::interpose;
 use crate::clock;
-use crate::descriptors::told;
+use crate::descriptors::{settle, told};
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
 use crate::token::{point, progress, wait};
@@ -29,7 +29,7 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
     point(Operation::External);
     super::cancel::test(t);
     loop {
-        crate::peer::settle();
+        settle();
         let result = attempt();
         if result != 0 {
             if result > 0 {
@@ -57,6 +57,7 @@ fn until(t: &mut Thread, deadline: u64, mut attempt: impl FnMut() -> isize, fill
         match outcome {
             Outcome::Interrupted => return fail(libc::EINTR),
             Outcome::TimedOut => {
+                settle();
                 let result = attempt();
                 if result > 0 {
                     all_told(t, &fill);

@@ -131,6 +131,9 @@ interpose! {
             return len as isize;
         }
         let got = reads(t, fd, || sys!(libc::SYS_read, fd, buffer, len));
+        if got == size_of::<u64>() as isize {
+            crate::timers::was_read(fd);
+        }
         crate::concolic::sources::was_read(fd, buffer.cast(), got, len);
         got
     }

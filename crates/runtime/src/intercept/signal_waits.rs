@@ -69,6 +69,13 @@ unsafe fn deadline(time: *const timespec) -> Option<u64> {
 }
 
 interpose! {
+    fn signalfd(_t; fd: c_int, set: *const u64, flags: c_int) -> c_int {
+        let result = crate::sys::c_result(sys!(libc::SYS_signalfd4, fd, set, 8usize, flags)) as c_int;
+        if result >= 0 {
+            signals::watch(*set);
+        }
+        result
+    }
     fn sigwait(t; set: *const u64, signal: *mut c_int) -> c_int {
         loop {
             match wait_in(t, *set, core::ptr::null_mut(), Some(NEVER)) {

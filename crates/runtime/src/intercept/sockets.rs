@@ -16,7 +16,7 @@ use libc::c_int;
 fn receive(t: &mut Thread, fd: c_int, flags: c_int, call: impl FnOnce() -> isize) -> isize {
     if flags & libc::MSG_DONTWAIT != 0 {
         point(Operation::External);
-        crate::peer::settle();
+        crate::descriptors::settle();
         crate::peer::stirred();
         let result = call();
         told(t, fd);

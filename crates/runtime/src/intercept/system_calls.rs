@@ -1,7 +1,10 @@
 //! System calls by number, as `syscall` makes them: those that block or that the model keeps state of go the way of
 //! the library's function of the same name. All others go to the kernel.
 
-use super::{children, clocks, exits, file_locks, files, masks, poll, read_write, signal_calls, sleep, sockets};
+use super::{
+    children, clocks, exits, file_locks, files, masks, poll, read_write, signal_calls, signal_waits, sleep, sockets,
+    timers,
+};
 use core::ffi::c_void;
 use libc::{c_int, c_long};
 
@@ -42,6 +45,10 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
                 }
             }
             libc::SYS_clock_gettime => clocks::clock_gettime(fd, b as *mut _) as isize,
+            libc::SYS_timerfd_create => timers::timerfd_create(fd, b as c_int) as isize,
+            libc::SYS_timerfd_settime => timers::timerfd_settime(fd, b as c_int, c as *const _, d as *mut _) as isize,
+            libc::SYS_timerfd_gettime => timers::timerfd_gettime(fd, b as *mut _) as isize,
+            libc::SYS_signalfd4 => signal_waits::signalfd(fd, b as *const u64, d as c_int) as isize,
             libc::SYS_wait4 => children::wait4(fd, b as *mut c_int, c as c_int, d as *mut c_void) as isize,
             libc::SYS_flock => file_locks::flock(fd, b as c_int) as isize,
             libc::SYS_kill => signal_calls::kill(fd, b as c_int) as isize,

@@ -58,6 +58,17 @@ unsafe fn each(list: *const *mut aiocb, count: c_int) {
     }
 }
 
+/// A timer of the kernel's is made that tells so.
+///
+/// # Safety
+/// Null or the caller's.
+pub unsafe fn timer(event: *const sigevent) {
+    not_modelled("timer_create");
+    TIMED.store(true, Relaxed);
+    // SAFETY: as our caller promises.
+    unsafe { tells(event) };
+}
+
 macro_rules! counted {
     ($(fn $name:ident($($p:ident: $ty:ty),*) -> $r:ty { $how:expr })*) => { interpose! { $(
         fn $name(_t; $($p: $ty),*) -> $r {
@@ -69,10 +80,6 @@ macro_rules! counted {
 }
 
 counted! {
-    fn timer_create(clock: c_int, event: *mut sigevent, timer: *mut c_void) -> c_int {
-        { TIMED.store(true, Relaxed); tells(event) }
-    }
-    fn timerfd_create(clock: c_int, flags: c_int) -> c_int { TIMED.store(true, Relaxed) }
     fn aio_read(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
     fn aio_write(control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }
     fn aio_fsync(operation: c_int, control: *mut aiocb) -> c_int { { crate::unordered::stop(); tells(of(control)) } }

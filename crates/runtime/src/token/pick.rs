@@ -6,7 +6,7 @@ use crate::intercept::unmodelled;
 use crate::peer::{self, Idle};
 use crate::thread::{NEVER, Thread};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, descriptors, family, lock_order, observe, signals, stuck, switching};
+use crate::{clock, descriptors, family, lock_order, observe, signals, stuck, switching, timers};
 use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
 use deadheat_wire::record::{Notice, Record};
@@ -80,12 +80,19 @@ impl Scheduler {
 
     /// Earliest deadline, and whether somebody waits for the outside.
     pub(super) fn outlook(&self) -> (u64, bool) {
-        let mut deadline = clock::timer_deadline();
+        let mut deadline = timers::signal_deadline();
         let mut external = false;
+        let mut timer = false;
         for t in self.threads.iter() {
             deadline = deadline.min(t.deadline);
             let signal = signals::may_come() || self.others && signals::handled(libc::SIGCHLD);
-            external |= t.waits_outside() || signal && matches!(t.wait, Wait::Semaphore(_));
+            let polls = t.wait == Wait::Descriptors;
+            timer |= polls;
+            let outside = t.waits_outside() && !(polls && timers::only(&t.descriptors));
+            external |= outside || signal && matches!(t.wait, Wait::Semaphore(_));
+        }
+        if timer {
+            deadline = deadline.min(timers::descriptor_deadline());
         }
         (deadline, external)
     }
@@ -257,8 +264,9 @@ impl Scheduler {
             descriptors::retry();
             return self.list(wants);
         }
-        if deadline == clock::timer_deadline() {
+        if deadline == timers::signal_deadline() || deadline == timers::descriptor_deadline() {
             clock::advance_to(deadline);
+            descriptors::poll(0);
             signals::collect();
             return self.list(wants);
         }
@@ -271,7 +279,7 @@ impl Scheduler {
     pub(super) fn near_deadline(&self) -> Option<u64> {
         let now = clock::now();
         let near = self.threads.iter().filter(|t| !is_far(t, now)).map(|t| t.deadline);
-        let timer = clock::timer_deadline();
+        let timer = timers::signal_deadline().min(timers::descriptor_deadline());
         near.chain((timer <= now.saturating_add(FAR)).then_some(timer)).min()
     }
 
