@@ -211,6 +211,12 @@ fn deadlock_names_holders() {
 }
 
 #[test]
+fn own_lock_is_refused() {
+    let refused = run(&build("own_lock.c"), "", Policy::Fifo, "fifo");
+    assert_eq!(refused.how(), Some(EndKind::Refused));
+}
+
+#[test]
 fn outside() {
     let program = build("outside.c");
     repeats(

@@ -106,6 +106,12 @@ impl Baseline {
         (self.all().filter(|o| o.inconclusive()).count(), self.all().count())
     }
 
+    /// How many of them were stopped, and did not sleep for good.
+    pub fn stopped(&self) -> usize {
+        let asleep = Outcome::Inconclusive(StopReason::Asleep);
+        self.all().filter(|o| o.inconclusive() && **o != asleep).count()
+    }
+
     fn all(&self) -> impl Iterator<Item = &Outcome> {
         self.fifo.iter().chain([&self.native])
     }

@@ -16,6 +16,9 @@ const DT_STRTAB: u64 = 5;
 const DT_SYMTAB: u64 = 6;
 const DT_GNU_HASH: u64 = 0x6fff_fef5;
 const DT_VERDEF: u64 = 0x6fff_fffc;
+const STB_GLOBAL: u8 = 1;
+
+type Names = Vec<&'static str>;
 
 /// What is called for each loaded file.
 pub type Visitor = unsafe extern "C" fn(*mut dl_phdr_info, usize, *mut c_void) -> c_int;
@@ -37,6 +40,8 @@ pub struct Image {
     pub bias: u64,
     /// Names it imports.
     pub imports: Vec<&'static str>,
+    /// Of what it defines itself, the names that stand in the way of ours; of the executable alone.
+    pub defines: Vec<&'static str>,
     /// Versions of its interface that it defines (`GLIBC_2.34`).
     pub versions: Vec<&'static str>,
 }
@@ -78,19 +83,25 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
         let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
         let names = dynamic.map(|h| names(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
-        let (imports, versions) = names.unwrap_or_default();
-        (*(images as *mut Vec<Image>)).push(Image {
+        let (imports, mut defines, versions) = names.unwrap_or_default();
+        let images = &mut *(images as *mut Vec<Image>);
+        if !images.is_empty() {
+            defines.clear();
+        }
+        images.push(Image {
             name,
             bias: info.dlpi_addr,
             imports,
+            defines,
             versions,
         });
     }
     0
 }
 
-/// Undefined dynamic symbols of a file, and the versions that it defines.
-unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Vec<&'static str>, Vec<&'static str>) {
+/// Undefined dynamic symbols of a file, those of ours that it defines, and the versions that it defines. Our own
+/// definitions are weak.
+unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Names, Names, Names) {
     let (mut strings, mut symbols, mut hash, mut gnu, mut versions) = (0, 0, 0, 0, 0);
     // SAFETY: a dynamic section ends in DT_NULL.
     unsafe {
@@ -120,7 +131,41 @@ unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Vec<&'static s
         let table = core::slice::from_raw_parts(symbols as *const Elf64_Sym, count as usize);
         let undefined = table.iter().filter(|s| s.st_shndx == 0 && s.st_name != 0);
         let imports = undefined.filter_map(|s| string(strings, s.st_name)).collect();
-        (imports, defined_versions(versions, strings))
+        let defined = match (hash, gnu) {
+            (0, 0) => 0,
+            (0, gnu) => covered(gnu),
+            (hash, _) => *((hash + 4) as *const u32),
+        };
+        let table = core::slice::from_raw_parts(symbols as *const Elf64_Sym, defined as usize);
+        let strong = table.iter().filter(|s| s.st_shndx != 0 && s.st_info >> 4 == STB_GLOBAL);
+        let named = strong.filter_map(|s| string(strings, s.st_name));
+        let ours =
+            |name: &&str| *name == "malloc" || crate::start::synchronises(name) && crate::intercept::exports(name);
+        (
+            imports,
+            named.filter(ours).collect(),
+            defined_versions(versions, strings),
+        )
+    }
+}
+
+/// How many symbols there are by a GNU hash table: behind its filter the buckets, each the first symbol of a chain, whose
+/// last has an odd hash.
+unsafe fn covered(table: u64) -> u32 {
+    // SAFETY: the loader's table.
+    unsafe {
+        let header = &*(table as *const [u32; 4]);
+        let [buckets, first, filter, _] = *header;
+        let at = (table + 16 + 8 * u64::from(filter)) as *const u32;
+        let last = core::slice::from_raw_parts(at, buckets as usize).iter().max();
+        let Some(mut last) = last.copied().filter(|last| *last >= first) else {
+            return first;
+        };
+        let chains = at.add(buckets as usize);
+        while *chains.add((last - first) as usize) & 1 == 0 {
+            last += 1;
+        }
+        last + 1
     }
 }
 

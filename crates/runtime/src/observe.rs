@@ -161,7 +161,7 @@ pub fn finish() {
             }));
         }
     }
-    if OBSERVER.get().purpose != Purpose::Schedule && !crate::intercept::allocations() {
+    if OBSERVER.get().purpose != Purpose::Schedule && crate::intercept::passes_allocations() {
         crate::report::write(&Record::Notice(Notice::Text(
             "the program brings its own `malloc`: use after free and double free are not seen in its blocks".into(),
         )));

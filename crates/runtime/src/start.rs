@@ -314,6 +314,16 @@ pub fn self_check(images: &[images::Image]) {
         }
     }
     for image in images {
+        for &name in &image.defines {
+            if name == "malloc" {
+                crate::intercept::own_allocations();
+            } else if name.starts_with("pthread_") {
+                unmodelled(
+                    name,
+                    "is defined by the program itself, so that its calls do not reach the runtime",
+                );
+            }
+        }
         for &import in &image.imports {
             let synchronises = FAMILIES.iter().any(|f| import.starts_with(f));
             if synchronises && !crate::intercept::knows(import) && is_libc(import) {

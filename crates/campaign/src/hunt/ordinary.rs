@@ -6,11 +6,11 @@ use deadheat_report::finding::{FreedBlock, own};
 /// Notices about the ordinary runs.
 pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
     let mut told = Vec::new();
-    let (endless, all) = baseline.endless();
-    if endless > 0 {
+    let stopped = baseline.stopped();
+    if stopped > 0 {
         told.push(format!(
-            "{endless} of {all} ordinary runs did not end (the others took at most {:.1?}): the program hangs by itself sometimes",
-            baseline.elapsed
+            "{stopped} of {} ordinary runs were stopped before their end (the others took at most {:.1?}), and say nothing: the machine may be busy, the program sleep in real time in the run without deadheat, or hang by itself sometimes",
+            baseline.endless().1, baseline.elapsed
         ));
     }
     let ended = baseline.run.records.ended.is_some();

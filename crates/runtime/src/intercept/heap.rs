@@ -46,9 +46,17 @@ fn is_early(block: *mut c_void) -> bool {
 
 static KNOWN: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program's allocations come through here. A program that defines `malloc` itself gets its own.
-pub fn stands_before() -> bool {
-    KNOWN.load(Relaxed)
+/// The program defines `malloc` itself.
+static OWN: AtomicBool = AtomicBool::new(false);
+
+/// The program defines `malloc` itself, so that its blocks do not come through here.
+pub fn brings_its_own() {
+    OWN.store(true, Relaxed);
+}
+
+/// Whether the program's allocations do not come through here.
+pub fn is_passed_by() -> bool {
+    OWN.load(Relaxed)
 }
 
 /// Whether a call must be served from the static buffer: `dlsym` is at work and `malloc` not yet found.

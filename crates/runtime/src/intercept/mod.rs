@@ -59,7 +59,7 @@ mod timers;
 pub mod unmodelled;
 
 pub use exits::leave;
-pub use heap::stands_before as allocations;
+pub use heap::{brings_its_own as own_allocations, is_passed_by as passes_allocations};
 pub use mutex_entry::forward;
 
 use crate::held::Held;
@@ -162,9 +162,12 @@ const HARMLESS_PREFIXES: &[&str] = &[
 
 /// Whether a synchronising function is modelled or needs no model.
 pub fn knows(name: &str) -> bool {
-    HARMLESS.contains(&name)
-        || HARMLESS_PREFIXES.iter().any(|p| name.starts_with(p))
-        || EXPORTS.lines().any(|line| line == name)
+    HARMLESS.contains(&name) || HARMLESS_PREFIXES.iter().any(|p| name.starts_with(p)) || exports(name)
+}
+
+/// Whether a function of this name is ours.
+pub fn exports(name: &str) -> bool {
+    EXPORTS.lines().any(|line| line == name)
 }
 
 /// One function of each family, to check that calls reach us.
