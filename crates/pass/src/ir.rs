@@ -139,6 +139,14 @@ impl Ir {
         self.ours(llvm!(LLVMBuildAdd(self.builder, a, b, c"".as_ptr())))
     }
 
+    pub fn multiply(&self, a: Value, b: Value) -> Value {
+        self.ours(llvm!(LLVMBuildMul(self.builder, a, b, c"".as_ptr())))
+    }
+
+    pub fn select(&self, condition: Value, yes: Value, no: Value) -> Value {
+        self.ours(llvm!(LLVMBuildSelect(self.builder, condition, yes, no, c"".as_ptr())))
+    }
+
     pub fn compare(&self, predicate: LLVMIntPredicate, a: Value, b: Value) -> Value {
         self.ours(llvm!(LLVMBuildICmp(self.builder, predicate, a, b, c"".as_ptr())))
     }

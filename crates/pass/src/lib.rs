@@ -20,6 +20,7 @@ mod concolic;
 mod covered_checks;
 mod debug_location;
 mod detecting_body;
+mod filled_buffers;
 mod inline_assembly;
 mod instrument;
 mod ir;

@@ -4,10 +4,12 @@
 //! A name counts only if the module does not define it and the arguments have the right shape. A
 //! function that may stop early (`strcmp`) or skip lanes (masked intrinsics) gives an inexact claim.
 
+use crate::filled_buffers;
 use crate::ir::{self, Ir, Value, constant, is_integer, is_plain_pointer, llvm, operand};
 use crate::watched_statements::{Extent, Statement, result_of};
 use deadheat_model::{MemoryOrder, SiteKind};
 use deadheat_wire::object::{FLAG_INEXACT, FLAG_VOLATILE};
+use llvm_sys::LLVMIntPredicate;
 use llvm_sys::core::*;
 
 /// Adds the statements that a call of a known function stands for.
@@ -25,7 +27,9 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Vec<Statement>) {
     } else {
         // The checking variants of _FORTIFY_SOURCE take the same arguments first.
         let plain = name.strip_prefix("__").and_then(|n| n.strip_suffix("_chk"));
-        call.library(plain.unwrap_or(&name));
+        let (name, checked) = (plain.unwrap_or(&name), plain.is_some());
+        let Call { ir, call, found } = call.library(name, checked);
+        filled_buffers::of_call(ir, call, name, checked, found);
     }
 }
 
@@ -87,7 +91,24 @@ impl Call<'_> {
         Extent::Dynamic(self.argument(n))
     }
 
-    fn library(mut self, name: &str) {
+    /// Some of these bytes, if any.
+    fn may_read_some(&mut self, n: u32, extent: Extent) {
+        let extent = match extent {
+            Extent::Bytes(bytes) => Extent::Bytes(bytes),
+            _ => Extent::Bytes(1),
+        };
+        self.add(SiteKind::Read, self.argument(n), extent, FLAG_INEXACT);
+    }
+
+    /// Items of a size: as many bytes; none if they are fewer than `least`.
+    fn items(&self, count: u32, size: u32, least: u64) -> Value {
+        let (ir, number) = (self.ir, self.argument(count));
+        ir.position(self.call, self.call);
+        let enough = ir.compare(LLVMIntPredicate::LLVMIntUGE, number, ir.int(least));
+        ir.select(enough, ir.multiply(number, self.argument(size)), ir.int(0))
+    }
+
+    fn library(mut self, name: &str, checked: bool) -> Self {
         use Extent::{Appended, CString, CopyOf};
         match name {
             "memcpy" | "memmove" | "mempcpy" if self.shaped("ppn") => {
@@ -95,6 +116,64 @@ impl Call<'_> {
                 self.write(0, self.bytes(2));
             }
             "memset" if self.shaped("pin") => self.write(0, self.bytes(2)),
+            "bzero" | "explicit_bzero" if self.shaped("pn") => self.write(0, self.bytes(1)),
+            "bcopy" if self.shaped("ppn") => {
+                self.read(0, self.bytes(2));
+                self.write(1, self.bytes(2));
+            }
+            "strnlen" | "strndup" | "__strndup" if self.shaped("pn") => self.may_read(0, self.at_most(1)),
+            "strtol" | "strtoul" | "strtoll" | "strtoull" | "strtod" | "strtof" | "strtold" | "strtoimax"
+            | "strtoumax" | "__isoc23_strtol" | "__isoc23_strtoul" | "__isoc23_strtoll" | "__isoc23_strtoull"
+            | "atoi" | "atol" | "atoll" | "atof" | "strspn" | "strcspn" | "strpbrk" | "strchrnul" | "sscanf"
+            | "__isoc99_sscanf" | "__isoc23_sscanf"
+                if self.shaped("p") =>
+            {
+                self.read(0, Extent::Bytes(1));
+            }
+            "puts" | "fputs" | "fputs_unlocked" if self.shaped("p") => self.read(0, CString),
+            "strstr" | "strcasestr" if self.shaped("pp") => self.may_read(1, CString),
+            "strcasecmp" | "strcoll" if self.shaped("pp") => {
+                self.may_read(0, CString);
+                self.may_read(1, CString);
+            }
+            "strncasecmp" if self.shaped("ppn") => {
+                self.may_read(0, self.at_most(2));
+                self.may_read(1, self.at_most(2));
+            }
+            "strncat" if self.shaped("ppn") => {
+                self.read(0, CString);
+                self.may_read(1, self.at_most(2));
+            }
+            "strtok_r" | "__strtok_r" if self.shaped("ppp") => self.write(2, Extent::Bytes(8)),
+            "strsep" | "__strsep_g" if self.shaped("pp") => self.read(0, Extent::Bytes(8)),
+            "snprintf" | "vsnprintf" if self.shaped("pn") => {
+                self.add(SiteKind::Write, self.argument(0), self.at_most(1), FLAG_INEXACT);
+            }
+            "sprintf" | "vsprintf" if self.shaped("p") => self.write(0, Extent::Bytes(1)),
+            "fwrite" | "fwrite_unlocked" if self.shaped("pnnp") => {
+                self.may_read(0, Extent::Dynamic(self.items(2, 1, 1)));
+            }
+            // Each element is compared, and a merge begins with the first.
+            "qsort" if self.shaped("pnnp") => {
+                let elements = Extent::Dynamic(self.items(1, 2, 2));
+                self.may_read(0, elements);
+                self.add(SiteKind::Write, self.argument(0), elements, FLAG_INEXACT);
+            }
+            "write" | "pwrite" | "pwrite64" | "send" | "sendto" if self.shaped("ipn") => {
+                self.may_read_some(1, self.bytes(2));
+            }
+            "getline" if self.shaped("ppp") => {
+                self.read(0, Extent::Bytes(8));
+                self.read(1, Extent::Bytes(8));
+            }
+            "getdelim" | "__getdelim" if self.shaped("ppip") => {
+                self.read(0, Extent::Bytes(8));
+                self.read(1, Extent::Bytes(8));
+            }
+            "localtime_r" | "gmtime_r" if self.shaped("pp") => self.read(0, Extent::Bytes(8)),
+            "nanosleep" if self.shaped("p") => self.read(0, Extent::Bytes(16)),
+            // Before the thread begins.
+            "pthread_create" if !checked && self.shaped("pp") => self.write(0, Extent::Bytes(8)),
             "memcmp" | "bcmp" if self.shaped("ppn") => {
                 // LLVM makes it of `strcmp` and `strncmp` with a constant, which stop at the first difference.
                 if (0..2).any(|n| llvm!(crate::shim::dh_is_constant_data(self.argument(n))) != 0) {
@@ -121,7 +200,7 @@ impl Call<'_> {
                 self.read(1, CString);
                 self.write(0, CopyOf(self.argument(1)));
             }
-            "strncpy" if self.shaped("ppn") => {
+            "strncpy" | "stpncpy" if self.shaped("ppn") => {
                 self.may_read(1, self.at_most(2));
                 self.write(0, self.bytes(2));
             }
@@ -138,6 +217,7 @@ impl Call<'_> {
             }
             _ => {}
         }
+        self
     }
 
     fn intrinsic(mut self, name: &str) {
