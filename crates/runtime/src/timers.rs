@@ -1,7 +1,8 @@
 //! Timers that the kernel keeps (`timerfd_create`, `timer_create`), on the virtual clock.
 //!
 //! The kernel's own are never wound up. When virtual time has come, a descriptor gets the expirations that it would
-//! have counted, so that reads, polls, copies and epoll sets find what they would; a signal is sent within the process.
+//! have counted, so that reads, polls, copies and epoll sets find what they would; a signal is sent within the process;
+//! a thread that is to be told by (`SIGEV_THREAD`) is made by one that waits for it from the timer's making on.
 //! Descriptors are seen to before anybody looks at the world outside, signals whenever signals are collected. For a
 //! program that sees to it that time passes, a timer that nobody waits for is no reason to go on.
 
@@ -10,7 +11,8 @@ use crate::held::Held;
 use crate::signals;
 use crate::sys::sys;
 use crate::thread::NEVER;
-use crate::token::scheduler;
+use crate::token::{first_waiting, scheduler};
+use crate::wait::{Wait, word};
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use deadheat_model::ThreadId;
@@ -33,6 +35,13 @@ pub enum Tells {
         signal: i32,
         /// What goes with it.
         value: u64,
+    },
+    /// The thread that waits on the futex here makes another.
+    Thread {
+        /// The timer's number.
+        timer: usize,
+        /// Address of a count.
+        count: u64,
     },
 }
 
@@ -71,7 +80,7 @@ pub fn of_descriptor(fd: i32) -> Option<&'static mut Timer> {
 
 /// The timer of this number.
 pub fn numbered(number: usize) -> Option<&'static mut Timer> {
-    let is = |t: &Tells| matches!(t, Tells::Signal { timer, .. } if *timer == number);
+    let is = |t: &Tells| matches!(t, Tells::Signal { timer, .. } | Tells::Thread { timer, .. } if *timer == number);
     TIMERS.get().iter_mut().find(|t| is(&t.tells))
 }
 
@@ -206,16 +215,28 @@ pub fn send_signals() {
         return;
     }
     for timer in TIMERS.get().iter_mut() {
-        if let Tells::Signal { to, signal, value, .. } = timer.tells
-            && let times @ 1.. = timer.expired()
-        {
-            timer.count = times - 1;
-            match to.and_then(|to| scheduler().threads.get(to)) {
-                _ if signal == 0 => {}
+        if matches!(timer.tells, Tells::Descriptor(_)) {
+            continue;
+        }
+        let times @ 1.. = timer.expired() else { continue };
+        timer.count = times - 1;
+        match timer.tells {
+            Tells::Descriptor(_) | Tells::Signal { signal: 0, .. } => {}
+            Tells::Signal { to, signal, value, .. } => match to.and_then(|to| scheduler().threads.get(to)) {
                 Some(thread) => signals::send(thread, signal, libc::SI_TIMER, value),
                 None => signals::post_from_within(signal, libc::SI_TIMER, value),
-            }
+            },
+            Tells::Thread { count, .. } => wake(count),
         }
     }
     wound_up();
+}
+
+/// Counts one more, and wakes the thread that waits there.
+pub fn wake(count: u64) {
+    // SAFETY: the count of a timer, which is never freed.
+    unsafe { word(count) }.fetch_add(1, Relaxed);
+    if let Some(thread) = first_waiting(|t| t.wait == Wait::Futex(count, u32::MAX)) {
+        crate::token::wake(thread);
+    }
 }
