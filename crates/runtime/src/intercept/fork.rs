@@ -1,4 +1,4 @@
-//! `fork`: the child goes on under control with its one thread, as a process of its own in the record.
+//! `fork` and its kind: the child goes on under control with its one thread, as a process of its own in the record.
 
 use super::{frame, interpose};
 use crate::real::real;
@@ -7,7 +7,7 @@ use crate::{ending, observe, report, signals, start as plan};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use deadheat_model::{ObjectKind, Operation};
-use libc::pid_t;
+use libc::{c_int, pid_t};
 
 /// Number of this process.
 static OWN: AtomicU32 = AtomicU32::new(0);
@@ -99,6 +99,59 @@ pub unsafe extern "C" fn _Fork() -> pid_t {
         in_child();
     }
     child
+}
+
+/// What the child of a `clone` runs.
+type Cloned = extern "C" fn(*mut c_void) -> c_int;
+
+/// The first that the child of a `clone` with memory of its own runs, and what it runs then.
+struct First {
+    function: Cloned,
+    argument: *mut c_void,
+}
+
+extern "C" fn first(what: *mut c_void) -> c_int {
+    in_child();
+    // SAFETY: the parent's frame, of which the child has a copy.
+    let First { function, argument } = unsafe { core::ptr::read(what.cast()) };
+    let status = function(argument);
+    // SAFETY: ends the process.
+    unsafe { super::exits::_exit(status) }
+}
+
+/// Makes a child process that begins with a function, on a stack of its own. One that shares the parent's memory is
+/// left to the kernel. The last three are there only if the flags ask for them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clone(
+    function: Cloned,
+    stack: *mut c_void,
+    flags: c_int,
+    argument: *mut c_void,
+    parent: *mut c_void,
+    storage: *mut c_void,
+    child: *mut c_void,
+) -> c_int {
+    let mut own = First { function, argument };
+    let (mut begins, mut with) = (function, argument);
+    if let Some(t) = me() {
+        t.frame = frame!();
+        point(Operation::External);
+        token::scheduler().others = true;
+        token::scheduler().trail.flush();
+        if flags & libc::CLONE_VM == 0 {
+            (begins, with) = (first, (&raw mut own).cast());
+        } else {
+            super::not_modelled("clone");
+        }
+    }
+    // SAFETY: the real function; the child that gets `own` has a copy of this frame.
+    let made = unsafe {
+        real!(clone: fn(Cloned, *mut c_void, c_int, *mut c_void, *mut c_void, *mut c_void, *mut c_void) -> c_int)(
+            begins, stack, flags, with, parent, storage, child,
+        )
+    };
+    point(Operation::Continue);
+    made
 }
 
 /// Records that the process replaces itself; to be undone by [`stays`] if that fails.
