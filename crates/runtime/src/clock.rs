@@ -56,6 +56,12 @@ pub fn advance_to(moment: u64) {
     clock.now = clock.now.max(moment);
 }
 
+/// Somebody works until at least this moment.
+pub fn work_to(moment: u64) {
+    let clock = CLOCK.get();
+    clock.now = clock.now.max(moment);
+}
+
 /// Time for which somebody ran.
 pub fn worked() -> u64 {
     let clock = CLOCK.get();

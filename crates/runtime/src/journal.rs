@@ -361,7 +361,8 @@ pub fn open(t: &mut Thread) {
         check::Use::Granules => Checks::Context,
         check::Use::Statements => Checks::Moment,
     };
-    let quiet = crate::timers::signal_deadline() == crate::thread::NEVER && meeting::none();
+    let alarm = crate::timers::signal_deadline().min(crate::timers::work_deadline());
+    let quiet = alarm == crate::thread::NEVER && meeting::none();
     let quiet = quiet && !lock_order::directed() && !event_trace::on() && !crate::functions::on();
     if targets == 0 || !quiet {
         return;

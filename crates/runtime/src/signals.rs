@@ -135,7 +135,8 @@ extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
 /// Whether a signal came that was not yet looked at, or the timer went off.
 #[inline]
 pub fn arrived() -> bool {
-    ARRIVED.load(Relaxed) != 0 || crate::timers::signal_deadline() <= crate::clock::now()
+    ARRIVED.load(Relaxed) != 0
+        || crate::timers::signal_deadline().min(crate::timers::work_deadline()) <= crate::clock::now()
 }
 
 /// Whether a signal came that was not yet looked at.
@@ -400,7 +401,7 @@ pub fn set_mask(t: &mut Thread, mask: u64) -> u64 {
 
 /// Runs the handlers of the signals that the thread has pending and does not block.
 pub fn deliver(t: &mut Thread) {
-    if ARRIVED.load(Relaxed) != 0 {
+    if arrived() {
         collect();
     }
     while t.pending & !t.mask != 0 && t.keep == 0 {

@@ -4,7 +4,8 @@
 //! have counted, so that reads, polls, copies and epoll sets find what they would; a signal is sent within the process;
 //! a thread that is to be told by (`SIGEV_THREAD`) is made by one that waits for it from the timer's making on.
 //! Descriptors are seen to before anybody looks at the world outside, signals whenever signals are collected. For a
-//! program that sees to it that time passes, a timer that nobody waits for is no reason to go on.
+//! program that sees to it that time passes, a timer that nobody waits for is no reason to go on. Timers of the processor's
+//! time stand still while nobody works.
 
 use crate::clock;
 use crate::held::Held;
@@ -19,6 +20,9 @@ use deadheat_model::ThreadId;
 
 /// Sets the count of a timer descriptor: `TFD_IOC_SET_TICKS`.
 const SET_TICKS: u64 = 0x4008_5400;
+
+/// Numbers from here on are those of the interval timers that go by work (`ITIMER_VIRTUAL`, `ITIMER_PROF`).
+pub const INTERVAL_TIMERS: usize = usize::MAX - 3;
 
 /// How a timer tells that it ran out.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,6 +64,8 @@ pub struct Timer {
 static TIMERS: Held<Vec<Timer>> = Held::new(Vec::new());
 /// When the first of those that send signals runs out.
 static NEXT_SIGNAL: AtomicU64 = AtomicU64::new(NEVER);
+/// When the first of those that go by work runs out if the program works until then.
+static NEXT_OF_WORK: AtomicU64 = AtomicU64::new(NEVER);
 
 /// Adds a timer that is not wound up.
 pub fn add(tells: Tells, clock: i32) {
@@ -101,18 +107,37 @@ pub fn forked() {
     wound_up();
 }
 
+/// Whether a clock goes on only while the program works.
+fn is_of_work(clock: i32) -> bool {
+    matches!(clock, libc::CLOCK_PROCESS_CPUTIME_ID | libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
 impl Timer {
+    /// The time that it goes by.
+    fn time(&self) -> u64 {
+        if is_of_work(self.clock) {
+            clock::worked()
+        } else {
+            clock::now()
+        }
+    }
+
+    /// The moment after so much time; none for a time of zero.
+    pub fn after(&self, nanoseconds: u64) -> Option<u64> {
+        (nanoseconds != 0).then(|| self.time().saturating_add(nanoseconds).min(NEVER - 1))
+    }
+
     /// What is left, 0 if it is not wound up, and the interval.
     pub fn left(&self) -> (u64, u64) {
         let left = if self.at == NEVER {
             0
         } else {
-            self.at.saturating_sub(clock::now()).max(1)
+            self.at.saturating_sub(self.time()).max(1)
         };
         (left, self.interval)
     }
 
-    /// Winds it up: the first moment on the virtual clock, never if there is none.
+    /// Winds it up: the first moment by its time, never if there is none.
     pub fn set(&mut self, first: Option<u64>, interval: u64) {
         (self.at, self.interval, self.count) = (first.unwrap_or(NEVER), interval, 0);
         wound_up();
@@ -120,7 +145,7 @@ impl Timer {
 
     /// How often it ran out since it was asked last.
     fn expired(&mut self) -> u64 {
-        let now = clock::now();
+        let now = self.time();
         if self.at > now {
             return 0;
         }
@@ -134,24 +159,37 @@ impl Timer {
     }
 }
 
-fn earliest(is_descriptor: bool) -> u64 {
-    let kind = |t: &&Timer| matches!(t.tells, Tells::Descriptor(_)) == is_descriptor;
-    TIMERS.get().iter().filter(kind).map(|t| t.at).min().unwrap_or(NEVER)
+fn earliest(is_meant: impl Fn(&Timer) -> bool) -> u64 {
+    let meant = TIMERS.get().iter().filter(|t| is_meant(t));
+    meant.map(|t| t.at).min().unwrap_or(NEVER)
+}
+
+fn is_descriptor(timer: &Timer) -> bool {
+    matches!(timer.tells, Tells::Descriptor(_))
 }
 
 fn wound_up() {
-    NEXT_SIGNAL.store(earliest(false), Relaxed);
+    NEXT_SIGNAL.store(earliest(|t| !is_descriptor(t) && !is_of_work(t.clock)), Relaxed);
+    let work = earliest(|t| is_of_work(t.clock));
+    let slept = clock::now() - clock::worked();
+    NEXT_OF_WORK.store(work.saturating_add(slept).min(NEVER), Relaxed);
 }
 
-/// When the first timer runs out that sends a signal, the interval timer included.
+/// When the first timer runs out that sends a signal, the interval timer included, whether the program works or not.
 #[inline]
 pub fn signal_deadline() -> u64 {
     clock::timer_deadline().min(NEXT_SIGNAL.load(Relaxed))
 }
 
+/// When the first timer that goes by work runs out at the earliest.
+#[inline]
+pub fn work_deadline() -> u64 {
+    NEXT_OF_WORK.load(Relaxed)
+}
+
 /// When the first descriptor's timer runs out.
 pub fn descriptor_deadline() -> u64 {
-    earliest(true)
+    earliest(is_descriptor)
 }
 
 /// Whether these are descriptors of timers alone, and nothing of the world outside.
@@ -211,17 +249,18 @@ pub fn closes(fd: i32) {
 
 /// Sends the signals whose time has come.
 pub fn send_signals() {
-    if NEXT_SIGNAL.load(Relaxed) > clock::now() {
+    if NEXT_SIGNAL.load(Relaxed).min(work_deadline()) > clock::now() {
         return;
     }
     for timer in TIMERS.get().iter_mut() {
-        if matches!(timer.tells, Tells::Descriptor(_)) {
+        if is_descriptor(timer) {
             continue;
         }
         let times @ 1.. = timer.expired() else { continue };
         timer.count = times - 1;
         match timer.tells {
             Tells::Descriptor(_) | Tells::Signal { signal: 0, .. } => {}
+            Tells::Signal { timer, signal, .. } if timer >= INTERVAL_TIMERS => signals::post(signal),
             Tells::Signal { to, signal, value, .. } => match to.and_then(|to| scheduler().threads.get(to)) {
                 Some(thread) => signals::send(thread, signal, libc::SI_TIMER, value),
                 None => signals::post_from_within(signal, libc::SI_TIMER, value),

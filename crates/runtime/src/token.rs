@@ -465,6 +465,11 @@ impl Scheduler {
             descriptors::poll(IDLE_POLL);
             return;
         }
+        let work = crate::timers::work_deadline();
+        if work != NEVER {
+            clock::work_to(work.min(clock::now() + round * IDLE));
+            return;
+        }
         if own >= self.hang {
             let now = clock::now();
             let ready = self.threads.iter().filter_map(|t| {

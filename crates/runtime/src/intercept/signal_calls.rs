@@ -9,6 +9,7 @@ use crate::real::real;
 use crate::signals::{self, Handler, bit};
 use crate::sys::{c_result, fail, getpid, sys};
 use crate::thread::Thread;
+use crate::timers;
 use crate::token::{point, scheduler};
 use core::ffi::c_void;
 use deadheat_model::{ObjectKind, Operation};
@@ -199,26 +200,61 @@ interpose! {
     }
     fn getitimer(t; which: c_int, value: *mut itimerval) -> c_int {
         observe::told(t.id, ObjectKind::Descriptor, None);
-        if which != libc::ITIMER_REAL {
-            return c_result(sys!(libc::SYS_getitimer, which, value)) as c_int;
-        }
-        *value = interval(clock::timer());
+        *value = interval(match which {
+            libc::ITIMER_REAL => clock::timer(),
+            _ => of_work(which).map_or((0, 0), |timer| timer.left()),
+        });
         0
     }
     fn setitimer(_t; which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int {
-        if which != libc::ITIMER_REAL {
-            return c_result(sys!(libc::SYS_setitimer, which, new, old)) as c_int;
-        }
         if new.is_null() {
             return fail(libc::EFAULT);
         }
         let nanoseconds = |t: &timeval| t.tv_sec as u64 * 1_000_000_000 + t.tv_usec as u64 * 1_000;
-        let before = clock::set_timer(nanoseconds(&(*new).it_value), nanoseconds(&(*new).it_interval));
+        let (first, next) = (nanoseconds(&(*new).it_value), nanoseconds(&(*new).it_interval));
+        let before = match which {
+            libc::ITIMER_REAL => clock::set_timer(first, next),
+            _ => match of_work(which) {
+                Some(timer) => {
+                    let before = timer.left();
+                    let coarse = |span: u64| if span == 0 { 0 } else { span.max(JIFFY) };
+                    timer.set(timer.after(coarse(first)), coarse(next));
+                    before
+                }
+                None => return fail(libc::EINVAL),
+            },
+        };
         if !old.is_null() {
             *old = interval(before);
         }
         0
     }
+}
+
+/// The finest that the kernel measures a program's work by, nanoseconds.
+const JIFFY: u64 = 4_000_000;
+
+/// An interval timer that goes by work; none if there is no such.
+fn of_work(which: c_int) -> Option<&'static mut timers::Timer> {
+    let signal = match which {
+        libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
+        libc::ITIMER_PROF => libc::SIGPROF,
+        _ => return None,
+    };
+    let timer = timers::INTERVAL_TIMERS + which as usize;
+    if timers::numbered(timer).is_none() {
+        let (to, value) = (None, 0);
+        timers::add(
+            timers::Tells::Signal {
+                timer,
+                to,
+                signal,
+                value,
+            },
+            libc::CLOCK_PROCESS_CPUTIME_ID,
+        );
+    }
+    timers::numbered(timer)
 }
 
 fn interval((left, interval): (u64, u64)) -> itimerval {

@@ -99,10 +99,11 @@ interpose! {
         let old = t.mask;
         t.mask = *mask;
         signals::collect();
-        let result = if t.pending & !t.mask != 0 { fail(libc::EINTR) } else {
-            sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0usize, 8usize);
-            pauses(t)
-        };
+        let mut held = 0u64;
+        sys!(libc::SYS_rt_sigpending, &raw mut held, 8usize);
+        sys!(libc::SYS_rt_sigprocmask, libc::SIG_SETMASK, mask, 0usize, 8usize);
+        // Those whose handlers are the kernel's to call have been handled by now.
+        let result = if (t.pending | held) & !t.mask != 0 { fail(libc::EINTR) } else { pauses(t) };
         signals::deliver(t);
         signals::set_mask(t, old);
         crate::sys::set_errno(libc::EINTR);

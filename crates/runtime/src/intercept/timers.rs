@@ -29,12 +29,12 @@ unsafe fn set(timer: &mut Timer, flags: c_int, new: *const itimerspec, old: *mut
         let value = clock::nanoseconds(&(*new).it_value).ok_or(libc::EINVAL)?;
         let interval = clock::nanoseconds(&(*new).it_interval).ok_or(libc::EINVAL)?;
         let first = if flags & ABSOLUTE != 0 {
-            clock::absolute(&(*new).it_value, timer.clock)
+            clock::absolute(&(*new).it_value, timer.clock).filter(|_| value != 0)
         } else {
-            clock::relative(&(*new).it_value)
+            timer.after(value)
         };
         show(timer, old);
-        timer.set(first.filter(|_| value != 0), interval);
+        timer.set(first, interval);
     }
     Ok(())
 }
