@@ -23,13 +23,18 @@ const MOVES: [&str; 4] = ["mov", "movq", "xchg", "xchgq"];
 /// Larger operands stand for memory of which the text may touch a part.
 const LARGEST_SURE: u32 = 16;
 
+/// The text of inline assembly.
+pub fn text(callee: Value) -> String {
+    string(callee, LLVMGetInlineAsmAsmString)
+}
+
 /// Takes a call of inline assembly; false if the call is none.
 pub fn of_call(ir: &Ir, call: Value, found: &mut Watched) -> bool {
     let callee = llvm!(LLVMGetCalledValue(call));
     if llvm!(LLVMIsAInlineAsm(callee)).is_null() {
         return false;
     }
-    let text = string(callee, LLVMGetInlineAsmAsmString);
+    let text = text(callee);
     let constraints = string(callee, LLVMGetInlineAsmConstraintString);
     if is_harmless(&text, passes_memory(&constraints)) {
         return true;

@@ -32,6 +32,7 @@ mod range_checks;
 mod read_modify_write;
 mod section_globals;
 mod seen_functions;
+mod segment_register;
 mod shim;
 mod tables;
 mod units;

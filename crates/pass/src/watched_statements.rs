@@ -6,7 +6,7 @@
 //! loops whose trip count is not known at entry. Not watched: own and constant memory (`own_memory.cc`).
 
 use crate::ir::{self, Ir, Value, llvm};
-use crate::{inline_assembly, library_calls, made_loads, read_modify_write, shim, used_lanes};
+use crate::{inline_assembly, library_calls, made_loads, read_modify_write, segment_register, shim, used_lanes};
 use deadheat_model::{MemoryOrder, SiteKind};
 use deadheat_wire::object::*;
 use llvm_sys::core::*;
@@ -194,9 +194,11 @@ fn of_instruction(ir: &Ir, i: Value, found: &mut Watched) {
                 ..Statement::new(i, SiteKind::Exit)
             });
         }
-        LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr
-            if !inline_assembly::of_call(ir, i, found) =>
-        {
+        LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke | LLVMOpcode::LLVMCallBr => {
+            segment_register::of_call(ir, i);
+            if inline_assembly::of_call(ir, i, found) {
+                return;
+            }
             library_calls::of_call(ir, i, &mut found.statements);
             copied_arguments(ir, i, &mut found.statements);
         }

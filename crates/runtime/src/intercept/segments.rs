@@ -10,9 +10,21 @@ const ARCH_SET_GS: c_int = 0x1001;
 /// Gives up before the program sets GS.
 pub fn refuse_gs(code: c_int) {
     if code == ARCH_SET_GS {
-        crate::start::refuse(
-            "the program sets the register GS (arch_prctl), which deadheat needs itself: it can be run, but not hunted in",
-        );
+        refuse("arch_prctl");
+    }
+}
+
+fn refuse(by: &str) -> ! {
+    crate::start::refuse(&alloc::format!(
+        "the program sets the register GS ({by}), which deadheat needs itself: it can be run, but not hunted in"
+    ))
+}
+
+/// Instrumented code is about to set GS by an instruction.
+#[unsafe(no_mangle)]
+extern "C" fn dh_sets_gs() {
+    if crate::token::active() {
+        refuse("wrgsbase");
     }
 }
 
