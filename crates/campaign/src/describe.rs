@@ -12,6 +12,7 @@ use deadheat_report::finding::{
 };
 use deadheat_report::symbol::{Registers, Variable};
 use deadheat_report::{Symboliser, words};
+use deadheat_wire::object::{DESCRIPTOR_SIZE, DESCRIPTORS_NAME};
 use deadheat_wire::record::{self, FreedUse, FreedUseKind, Held, Meeting, Memory, Notice, StackFrame, Witness};
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -349,10 +350,14 @@ impl Described<'_> {
                 }
                 None
             }
-            Memory::Static => self
-                .symbols
-                .static_variable(address)
-                .inspect(|_| object.kind = "global".into()),
+            Memory::Static => match self.symbols.static_variable(address) {
+                Some(table) if table.name.starts_with(DESCRIPTORS_NAME) => {
+                    object.kind = "descriptor".into();
+                    object.name = Some((table.offset / DESCRIPTOR_SIZE).to_string());
+                    return object;
+                }
+                variable => variable.inspect(|_| object.kind = "global".into()),
+            },
         };
         if let Some(variable) = variable {
             object.name = Some(variable.name);

@@ -33,7 +33,7 @@ bool isOwnObject(const Value *O) {
     if (G->isThreadLocal()) // addresses of thread-locals are looked through
       return threadLocalStaysHome(*G);
     return G->isConstant() || N.starts_with("llvm.") || N.starts_with("__llvm_") || N.starts_with("__prof") ||
-           N.starts_with("dh_");
+           (N.starts_with("dh_") && N != "dh_descriptors");
   }
   if (isa<AllocaInst>(O) || isNoAliasCall(O))
     return !PointerMayBeCaptured(O, true);

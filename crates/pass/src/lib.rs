@@ -19,6 +19,7 @@ mod assembly_operands;
 mod concolic;
 mod covered_checks;
 mod debug_location;
+mod descriptors;
 mod detecting_body;
 mod filled_buffers;
 mod inline_assembly;

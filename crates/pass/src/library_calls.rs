@@ -4,6 +4,7 @@
 //! A name counts only if the module does not define it and the arguments have the right shape. A
 //! function that may stop early (`strcmp`) or skip lanes (masked intrinsics) gives an inexact claim.
 
+use crate::descriptors;
 use crate::filled_buffers;
 use crate::ir::{self, Ir, Value, constant, is_integer, is_plain_pointer, llvm, operand};
 use crate::watched_statements::{Extent, Statement, result_of};
@@ -29,6 +30,9 @@ pub fn of_call(ir: &Ir, call: Value, found: &mut Vec<Statement>) {
         let plain = name.strip_prefix("__").and_then(|n| n.strip_suffix("_chk"));
         let (name, checked) = (plain.unwrap_or(&name), plain.is_some());
         let Call { ir, call, found } = call.library(name, checked);
+        if !checked {
+            descriptors::of_call(ir, call, name, found);
+        }
         filled_buffers::of_call(ir, call, name, checked, found);
     }
 }

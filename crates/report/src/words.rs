@@ -141,6 +141,7 @@ pub fn object(object: &Object) -> String {
     let freed = if object.freed { "freed " } else { "" };
     match (object.kind.as_str(), name) {
         ("global", Some(name)) => format!("global {name}"),
+        ("descriptor", Some(_)) => format!("descriptor {}", object.name.as_deref().unwrap_or_default()),
         ("stack", Some(name)) => format!("local variable {name}"),
         ("thread-local", Some(name)) => format!("thread-local {name}"),
         ("heap", _) => format!("{freed}heap block of {} bytes{}", object.size, at(object)),

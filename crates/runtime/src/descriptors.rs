@@ -10,7 +10,20 @@ use crate::thread::{NEVER, Thread};
 use crate::token::{scheduler, wait};
 use crate::wait::{Outcome, Wait};
 use alloc::vec::Vec;
+use core::sync::atomic::AtomicU64;
 use deadheat_model::{ObjectKind, Operation};
+use deadheat_wire::object::{DESCRIPTOR_SIZE, DESCRIPTORS};
+
+/// A word for each descriptor, see `deadheat_wire::object::DESCRIPTORS_NAME`; only its address is used.
+#[unsafe(no_mangle)]
+static dh_descriptors: [AtomicU64; DESCRIPTORS as usize] = [const { AtomicU64::new(0) }; DESCRIPTORS as usize];
+
+/// A descriptor was closed: its number is another's from now on.
+pub fn closed(fd: i32) {
+    if let Some(word) = dh_descriptors.get(fd as usize) {
+        observe::forget(word.as_ptr() as u64, DESCRIPTOR_SIZE);
+    }
+}
 
 static POLLED: Held<Vec<libc::pollfd>> = Held::new(Vec::new());
 

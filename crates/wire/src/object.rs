@@ -62,6 +62,13 @@ pub const GROUP_ENTRY_SIZE: usize = 16;
 /// naked u32, no_sanitize u32, flags u32`.
 pub const UNIT_SIZE: usize = 32;
 
+/// The runtime's table of descriptors, for which sites stand that use or close one: a word for each number.
+pub const DESCRIPTORS_NAME: &str = "dh_descriptors";
+/// Numbers that it has.
+pub const DESCRIPTORS: u64 = 4096;
+/// Bytes of a word.
+pub const DESCRIPTOR_SIZE: u64 = 8;
+
 /// Flag: the length is not `size` but in the register of a second NOP (ranges).
 pub const FLAG_DYNAMIC: u8 = 1;
 /// Flag: the range is the C string at the operand, its terminator included.

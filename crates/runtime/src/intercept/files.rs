@@ -132,6 +132,8 @@ interpose! {
         crate::timers::closes(fd);
         tells(t, fd);
         crate::peer::stirred();
-        c_result(sys!(libc::SYS_close, fd)) as c_int
+        let result = c_result(sys!(libc::SYS_close, fd)) as c_int;
+        descriptors::closed(fd);
+        result
     }
 }

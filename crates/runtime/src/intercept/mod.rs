@@ -23,6 +23,7 @@ mod c11;
 pub mod cancel;
 mod children;
 mod clocks;
+mod closing;
 mod cxx_library;
 mod daemon;
 mod exec;
