@@ -35,7 +35,8 @@ pub fn run(arguments: &[String]) -> Outcome {
     place(&release.join("libdeadheat_pass.so"), &dist.join(part::PASS))?;
     place(&release.join("deadheat-lowering"), &dist.join(part::LOWERING))?;
     module(&dist)?;
-    models(&dist)?;
+    models(&dist, part::MODELS, &[])?;
+    models(&dist, part::MODELS_WITH_TOUCHES, &["-mllvm", "-deadheat-touches"])?;
     fs::create_dir_all(dist.join(part::INCLUDE))?;
     for header in [part::HEADER, part::GCC_HEADER] {
         place(&layout::root().join("crates/runtime").join(header), &dist.join(header))?;
@@ -95,13 +96,13 @@ fn module(dist: &Path) -> Outcome {
 }
 
 /// The models of library functions, instrumented as a program's symbolic flavour is.
-fn models(dist: &Path) -> Outcome {
-    let object = beside(&dist.join(part::MODELS));
+fn models(dist: &Path, name: &str, more: &[&str]) -> Outcome {
+    let object = beside(&dist.join(name));
     let pass = dist.join(part::PASS);
     let mut clang = Command::new("clang-22");
     clang.arg(format!("-fpass-plugin={}", pass.display()));
     clang.args(["-Xclang", "-load", "-Xclang"]).arg(&pass);
-    clang.args(["-mllvm", "-deadheat-symbolic"]);
+    clang.args(["-mllvm", "-deadheat-symbolic"]).args(more);
     clang.args(["-c", "-O1", "-fPIC", "-fno-builtin", "-fno-omit-frame-pointer"]);
     clang.args(["-U_FORTIFY_SOURCE", "-Wall", "-Wextra", "-Werror"]);
     // What the C library's macros make of these names must not get between.
@@ -111,7 +112,7 @@ fn models(dist: &Path) -> Outcome {
         .arg("-o")
         .arg(&object);
     process::run(&mut clang)?;
-    fs::rename(&object, dist.join(part::MODELS))?;
+    fs::rename(&object, dist.join(name))?;
     Ok(())
 }
 

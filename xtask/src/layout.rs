@@ -56,6 +56,8 @@ pub mod part {
     pub const EXPORTS: &str = "lib/deadheat/deadheat_rt.list";
     /// The models of library functions, for symbolic flavours.
     pub const MODELS: &str = "lib/deadheat/deadheat_models.o";
+    /// The same, for flavours that tell of accesses.
+    pub const MODELS_WITH_TOUCHES: &str = "lib/deadheat/deadheat_models_touches.o";
     /// Where the header lies.
     pub const INCLUDE: &str = "include";
     /// What programs may call.

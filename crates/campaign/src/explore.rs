@@ -23,7 +23,7 @@ use crate::phase_one::{Ending, PhaseOne};
 use crate::progress::Progress;
 use crate::store::{self, Store, StoreError};
 use deadheat_confirm::{Oracle, Program, Stage, StageOptions};
-pub use deadheat_explore::{Bounds, Order};
+pub use deadheat_explore::{Bounds, Order, Prune};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_report::finding::{self, Finding, Report, Stats};
 use std::collections::BTreeSet;
@@ -40,6 +40,8 @@ pub struct Exploration {
     pub order: Order,
     /// Wishes per branch side and path.
     pub bounds: Bounds,
+    /// Which paths' turns are cancelled. [`Prune::RaceSafe`] needs a flavour that tells of accesses.
+    pub prune: Prune,
     /// Most inputs; no limit if none.
     pub inputs: Option<u64>,
     /// Conflicts of the solver per query.
@@ -59,6 +61,7 @@ impl Exploration {
             flavour,
             order: Order::default(),
             bounds: Bounds::default(),
+            prune: Prune::default(),
             inputs: None,
             conflicts: 20_000,
             room: 12,
@@ -156,7 +159,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         notices: plain.isolation.limits().into_iter().collect(),
         symbolic,
         plain,
-        search: Search::new(prover, how.order, how.bounds, own),
+        search: Search::new(prover, how.order, how.bounds, own).pruning(how.prune),
         inputs: Vec::new(),
         suspected: BTreeSet::new(),
         kept: Vec::new(),
@@ -297,6 +300,7 @@ impl Explorer<'_> {
         }
         self.progress.finish();
         stats.runs += self.runs;
+        stats.exploration = Some(self.figures());
         stats.seconds = self.begun.elapsed().as_secs_f64();
         let told = self.told();
         self.notices.splice(0..0, told);

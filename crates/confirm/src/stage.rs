@@ -575,14 +575,20 @@ fn unusual_stack() -> Option<u64> {
     (limit > LARGE_STACK).then_some(limit)
 }
 
-/// The used part of a run's trace.
+/// The used parts of a run's trace, one behind the other.
 fn trace(directory: &RunDirectory) -> io::Result<Vec<u8>> {
-    use std::io::Read;
+    use std::io::{Read, Seek, SeekFrom};
     let mut file = File::open(directory.join("trace"))?;
     let mut bytes = vec![0; trace_layout::NODES_AT];
     file.read_exact(&mut bytes)?;
-    let count = trace_layout::Trace::new(&bytes).map_or(0, |t| t.word(trace_layout::NODE_COUNT_AT));
-    let rest = count.min(trace_layout::MOST_NODES) as usize * trace_layout::NODE_SIZE;
-    file.take(rest as u64).read_to_end(&mut bytes)?;
+    let word = |bytes: &[u8], at| trace_layout::Trace::new(bytes).map_or(0, |t| t.word(at));
+    let nodes = word(&bytes, trace_layout::NODE_COUNT_AT).min(trace_layout::MOST_NODES) as usize;
+    let touches = word(&bytes, trace_layout::TOUCH_COUNT_AT).min(trace_layout::MOST_TOUCHES) as usize;
+    let mut part = |from: usize, length: usize| {
+        file.seek(SeekFrom::Start(from as u64))?;
+        (&mut file).take(length as u64).read_to_end(&mut bytes)
+    };
+    part(trace_layout::NODES_AT, nodes * trace_layout::NODE_SIZE)?;
+    part(trace_layout::TOUCHES_AT, touches * trace_layout::TOUCH_SIZE)?;
     Ok(bytes)
 }

@@ -3,6 +3,7 @@
 mod programs;
 
 use programs::Place;
+use std::collections::BTreeSet;
 
 /// The shape of the example in Ibing's paper: two independent choices by `rand`, in a good function and a bad one.
 const TWO_CHOICES: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
@@ -50,6 +51,167 @@ fn the_papers_example_has_four_paths() {
         assert!(notes.contains("explored 4 inputs on 4 paths"), "{notes}");
         assert!(!notes.contains("left the path"), "{notes}");
     }
+}
+
+/// Explores a program in a way of pruning: how many inputs, suspicions and cancelled turns there were.
+fn pruned(place: &Place, program: &str, mode: &str, more: &[&str]) -> (u64, BTreeSet<String>, u64) {
+    let arguments = ["explore", "--anew", "--prune", mode, "--quiet", "--format", "json"];
+    let (_, told) = place.run(&[&arguments, more, &["--", program]].concat());
+    let report = json(&told);
+    let exploration = &report["stats"]["exploration"];
+    assert_eq!(exploration["pruning"]["mode"], mode, "{told}");
+    let warned = report["notices"]
+        .to_string()
+        .contains("races behind them may be missed");
+    assert_eq!(warned, mode == "branch", "{told}");
+    let findings = report["findings"].as_array().unwrap().iter();
+    let fingerprints = findings.map(|f| f["fingerprint"].as_str().unwrap().to_owned());
+    let turns = exploration["pruning"]["turns"].as_u64().unwrap();
+    (exploration["inputs"].as_u64().unwrap(), fingerprints.collect(), turns)
+}
+
+/// The second choice where the first went the other way is what the paper prunes.
+#[test]
+fn the_papers_example_is_pruned_as_in_the_paper() {
+    let place = Place::new("paper");
+    place.build("choices", TWO_CHOICES);
+    for order in ["generational", "depth-first"] {
+        let more = ["--search", order];
+        let off = pruned(&place, "./choices", "off", &more);
+        assert_eq!((off.0, off.1.len(), off.2), (4, 1, 0));
+        let branch = pruned(&place, "./choices", "branch", &more);
+        assert_eq!((branch.0, branch.1.len(), branch.2), (3, 1, 1));
+        // A race waits behind the second choice.
+        let safe = pruned(&place, "./choices", "race-safe", &more);
+        assert_eq!((safe.0, safe.1.len(), safe.2), (4, 1, 0));
+    }
+}
+
+#[test]
+fn only_branch_pruning_loses_the_race_behind_a_mode_that_is_read_later() {
+    let place = Place::new("mode");
+    place.build("mode", include_str!("../../../cases/c/inputs/mode_read_later.c"));
+    for order in ["generational", "depth-first"] {
+        let races =
+            ["off", "branch", "race-safe"].map(|mode| pruned(&place, "./mode", mode, &["--search", order]).1.len());
+        assert_eq!(races, [1, 0, 1], "{order}");
+    }
+}
+
+/// Input that only decides what nobody reads any more, in a loop, with output, beside a lock.
+const IDLE_CHOICES: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+    static int seen[8], count; static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+    static void add(void) { pthread_mutex_lock(&m); count++; pthread_mutex_unlock(&m); }\n\
+    static void *other(void *a) { add(); return a; }\n\
+    int main(void) { pthread_t t; pthread_create(&t, 0, other, 0);\n\
+    for (int i = 0; i < 8; i++) { if (rand() % 5 == 3) { seen[i] = 1; puts(\"three\"); } add(); }\n\
+    pthread_join(t, 0); return 0; }\n";
+
+#[test]
+fn choices_that_nothing_hangs_on_are_taken_one_by_one() {
+    let place = Place::new("idle");
+    place.build("idle", IDLE_CHOICES);
+    let safe = pruned(&place, "./idle", "race-safe", &[]);
+    assert_eq!((safe.0, safe.1.len()), (9, 0));
+    // Seven of the eight paths that differ from the first one are cut behind what they differ in.
+    assert_eq!(safe.2, 28);
+}
+
+/// Random programs of two threads, all in one file, chosen by the program's name.
+mod random {
+    pub struct Random(pub u64);
+
+    impl Random {
+        pub fn below(&mut self, n: u64) -> u64 {
+            self.0 ^= self.0 << 13;
+            self.0 ^= self.0 >> 7;
+            self.0 ^= self.0 << 17;
+            (self.0 >> 11) % n
+        }
+
+        fn value(&mut self) -> String {
+            match self.below(3) {
+                0 => self.below(4).to_string(),
+                1 => format!("in[{}]", self.below(6)),
+                _ => format!("v[{}]", self.below(4)),
+            }
+        }
+
+        pub fn block(&mut self, depth: u64) -> String {
+            let count = 1 + self.below(if depth == 0 { 1 } else { 3 });
+            (0..count).map(|_| self.statement(depth)).collect()
+        }
+
+        fn statement(&mut self, depth: u64) -> String {
+            match self.below(if depth == 0 { 7 } else { 14 }) {
+                0 | 1 => format!("v[{}] = {};\n", self.below(4), self.value()),
+                2 => format!("v[{}] += {};\n", self.below(4), self.value()),
+                3 => format!("s[{}] = 1;\n", self.below(3)),
+                4 => format!("lock();\ns[{}]++;\nunlock();\n", self.below(3)),
+                5 => "puts(\"here\");\n".into(),
+                6 => format!("w = s[{}];\n", self.below(3)),
+                7 if depth < 2 => format!("for (int i = 0; i < 2; i++) {{\n{}}}\n", self.block(depth - 1)),
+                _ => {
+                    let of = if self.below(4) == 0 {
+                        self.value()
+                    } else {
+                        format!("in[{}]", self.below(6))
+                    };
+                    let test = ["==", "!=", "<"][self.below(3) as usize];
+                    let (then, otherwise) = (self.block(depth - 1), self.block(depth - 1));
+                    format!(
+                        "if ({of} {test} {})\n{{\n{then}}} else {{\n{otherwise}}}\n",
+                        1 + self.below(3)
+                    )
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn findings_of_random_programs_are_the_same_with_pruning() {
+    const PROGRAMS: u64 = 10;
+    let mut text = String::from(
+        "#include <deadheat.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\
+         static unsigned char in[6], v[4];\nint s[3];\nvolatile int w;\n\
+         static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
+         static void lock(void) { pthread_mutex_lock(&m); }\nstatic void unlock(void) { pthread_mutex_unlock(&m); }\n",
+    );
+    let mut choice = String::new();
+    for n in 0..PROGRAMS {
+        let mut random = random::Random(0x9e37_79b9 * (n + 1));
+        let (before, first, second) = (random.block(1), random.block(2), random.block(2));
+        text += &format!("static void before{n}(void)\n{{\n{before}}}\nstatic void first{n}(void)\n{{\n{first}}}\n");
+        text += &format!("static void *second{n}(void *a)\n{{\n{second}return a;\n}}\n");
+        choice += &format!(
+            "case {n}: before{n}(); pthread_create(&t, 0, second{n}, 0); first{n}(); pthread_join(t, 0); break;\n"
+        );
+    }
+    text += &format!(
+        "int main(int argc, char **argv)\n{{\n(void)argc; pthread_t t;\ndeadheat_symbolic(in, sizeof in, \"in\");\n\
+         switch (strrchr(argv[0], '_')[1] - '0') {{\n{choice}}}\nreturn 0;\n}}\n"
+    );
+    let place = Place::new("random");
+    place.build("program_0", &text);
+    let (mut inputs, mut turns) = ([0, 0], 0);
+    for n in 0..PROGRAMS {
+        let name = format!("program_{n}");
+        if n > 0 {
+            std::fs::hard_link(place.join("program_0"), place.join(&name)).unwrap();
+        }
+        let name = format!("./{name}");
+        let [off, safe] = ["off", "race-safe"].map(|mode| pruned(&place, &name, mode, &["--search", "depth-first"]));
+        assert_eq!(off.1, safe.1, "{name}:\n{text}");
+        inputs[0] += off.0;
+        inputs[1] += safe.0;
+        turns += safe.2;
+    }
+    println!(
+        "{} inputs without pruning, {} with it; {turns} turns cancelled",
+        inputs[0], inputs[1]
+    );
+    assert!(inputs[1] <= inputs[0]);
 }
 
 #[test]

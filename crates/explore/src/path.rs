@@ -4,6 +4,7 @@
 //! is not what it claims (a fault of instrumentation or runtime) is counted and becomes the constant that it
 //! was, so that nothing false gets into a query.
 
+use crate::accesses::Accesses;
 use crate::evaluate::{Assignment, binary, compare};
 use crate::expression::{Expr, Op, Store, Symbol, Test, mask, signed};
 use deadheat_wire::trace::{self, Node, Trace, constraint, op};
@@ -50,6 +51,10 @@ pub struct Constraint {
     pub kind: Kind,
     /// The thread that met it.
     pub thread: u16,
+    /// The segment of the run that ends here.
+    pub segment: u32,
+    /// Where the program stands, as a hash; 0 if it is not known.
+    pub place: u64,
 }
 
 /// What was left out of a path, in counts.
@@ -101,6 +106,8 @@ pub struct Path {
     pub losses: Losses,
     /// Expressions in the trace.
     pub nodes: u64,
+    /// What the run accessed, as far as the trace tells.
+    pub accesses: Accesses,
 }
 
 /// Why bytes are not a trace.
@@ -152,7 +159,8 @@ impl Path {
             }
         }
         path.nodes = taken.len() as u64;
-        for met in trace.constraints() {
+        path.accesses = Accesses::import(store, &trace, &taken).ok_or(TraceError::Damaged(taken.len()))?;
+        for (segment, met) in (0..).zip(trace.constraints()) {
             let Some(&(condition, value)) = taken.get(met.node as usize) else {
                 return Err(TraceError::Damaged(met.node as usize));
             };
@@ -183,6 +191,8 @@ impl Path {
                 taken: value == 1,
                 kind,
                 thread: met.thread,
+                segment,
+                place: met.place,
             });
         }
         Ok(path)

@@ -8,9 +8,9 @@
 //! - *Re-check*: a model counts only after the literals were evaluated under it.
 
 use crate::evaluate::{Assignment, Evaluation};
-use crate::expression::{Store, Symbol};
+use crate::expression::{Expr, Store, Symbol};
 use crate::path::{Constraint, Path};
-use crate::solver::{Answer, Literal, Solver};
+use crate::solver::{Answer, Literal, Solver, minimal_core};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
 
@@ -18,6 +18,9 @@ use std::collections::VecDeque;
 const MODELS: usize = 32;
 /// Most literals of a query; what is longer is given up as unknown.
 pub const LONGEST: usize = 4_096;
+
+/// Conflicts of a question that only saves work if it is answered soon.
+const LITTLE: u64 = 200;
 
 /// Groups of constraints that share symbols.
 #[derive(Clone, Debug, Default)]
@@ -38,14 +41,16 @@ impl Prefix {
         group
     }
 
-    /// Positions of the constraints before this one that bear on it, ascending.
-    pub fn slice(&mut self, store: &Store, constraint: &Constraint) -> Vec<u32> {
+    /// Positions of the constraints so far that bear on these conditions, ascending.
+    pub fn slice(&mut self, store: &Store, conditions: impl IntoIterator<Item = Expr>) -> Vec<u32> {
         let mut roots: Vec<u32> = Vec::new();
-        for symbol in store.symbols(constraint.condition).iter() {
-            if let Some(group) = self.group_of.get(symbol).copied() {
-                let root = self.root(group);
-                if !roots.contains(&root) {
-                    roots.push(root);
+        for condition in conditions {
+            for symbol in store.symbols(condition).iter() {
+                if let Some(group) = self.group_of.get(symbol).copied() {
+                    let root = self.root(group);
+                    if !roots.contains(&root) {
+                        roots.push(root);
+                    }
                 }
             }
         }
@@ -126,6 +131,10 @@ pub struct Asked {
     pub unknown: u64,
     /// Models of the solver that did not hold.
     pub wrong_models: u64,
+    /// Questions asked to make cores minimal, of which none is counted above.
+    pub shrinking: u64,
+    /// Conflicts that the solver met.
+    pub conflicts: u64,
 }
 
 /// Asks the solver.
@@ -179,6 +188,19 @@ impl Prover {
         }
     }
 
+    /// Whether a conjunction can be shown to be unsatisfiable with little work: what of it suffices.
+    pub fn excluded(&mut self, store: &Store, literals: &[Literal]) -> Option<Vec<usize>> {
+        if literals.len() > LONGEST {
+            return None;
+        }
+        let answer = self.solver.check(store, literals, self.budget.min(LITTLE));
+        self.asked.conflicts = self.solver.conflicts();
+        match answer {
+            Answer::Unsat(core) => Some(core),
+            _ => None,
+        }
+    }
+
     /// Decides a conjunction; symbols that a model leaves out have the value in `values`.
     pub fn decide(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
         self.asked.queries += 1;
@@ -229,6 +251,7 @@ impl Prover {
 
     fn ask(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
         let answer = self.solver.check(store, literals, self.budget);
+        self.asked.conflicts = self.solver.conflicts();
         if let Answer::Sat(model) = &answer {
             if !holds(store, literals, model, values) {
                 self.asked.wrong_models += 1;
@@ -244,14 +267,15 @@ impl Prover {
 
     /// A minimal core of an unsatisfiable conjunction.
     pub fn core(&mut self, store: &Store, literals: &[Literal]) -> Option<Vec<usize>> {
-        match self.solver.check(store, literals, self.budget) {
-            Answer::Unsat(core) => Some(crate::solver::minimal_core(
-                &mut *self.solver,
-                store,
-                literals,
-                core,
-                self.budget,
-            )),
+        self.asked.shrinking += 1;
+        let budget = self.budget.min(LITTLE);
+        match self.solver.check(store, literals, budget) {
+            Answer::Unsat(core) => {
+                self.asked.shrinking += core.len() as u64;
+                let core = minimal_core(&mut *self.solver, store, literals, core, budget);
+                self.asked.conflicts = self.solver.conflicts();
+                Some(core)
+            }
             _ => None,
         }
     }

@@ -61,6 +61,7 @@ pub struct SatSolver {
     circuits: Circuits<Sat>,
     /// Solvers begun anew.
     pub rebuilt: u64,
+    conflicts: u64,
 }
 
 impl Default for SatSolver {
@@ -72,6 +73,7 @@ impl Default for SatSolver {
                 variables: Vec::new(),
             }),
             rebuilt: 0,
+            conflicts: 0,
         }
     }
 }
@@ -89,6 +91,7 @@ impl Solver for SatSolver {
         if self.circuits.gates() > GATES {
             *self = SatSolver {
                 rebuilt: self.rebuilt + 1,
+                conflicts: self.conflicts,
                 ..SatSolver::default()
             };
         }
@@ -105,6 +108,7 @@ impl Solver for SatSolver {
         callbacks.used = 0;
         callbacks.allowed.set(budget);
         let verdict = sat.solver.solve_limited(&assumptions);
+        self.conflicts += sat.solver.cb().used;
         if verdict == lbool::TRUE {
             return Answer::Sat(self.model(store, literals));
         }
@@ -124,6 +128,10 @@ impl Solver for SatSolver {
             fresh
         });
         Answer::Unsat(positions)
+    }
+
+    fn conflicts(&self) -> u64 {
+        self.conflicts
     }
 
     fn name(&self) -> &'static str {

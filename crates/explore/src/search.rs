@@ -11,15 +11,20 @@
 //! *Depth-first*: the deepest branch whose other side was not tried, as in the paper: every feasible path,
 //! each once. For programs with few paths, and where the tree itself is asked for.
 //!
+//! Turns that another path's stand for are not asked for (see `pruning`).
+//!
 //! Both know a path by its prefix (conditions and their values), so no prefix is asked for twice, and hold
 //! each run against the prefix that it was made for: one that leaves it earlier *diverged* and is counted.
 
 mod open_sides;
+mod pruning;
 mod state;
 
+pub use pruning::{Prune, Pruned};
 pub use state::State;
 
 use self::open_sides::Refuted;
+use self::pruning::{Cancelled, Pruning};
 use crate::evaluate::Assignment;
 use crate::expression::{Expr, Store, mixed};
 pub use crate::novelty::{BARREN, Own, Side, Turn};
@@ -139,6 +144,11 @@ pub struct Search {
     pub prover: Prover,
     /// Counts.
     pub tally: Tally,
+    /// What was pruned by this search.
+    pub pruned: Pruned,
+    pruning: Pruning,
+    /// Nodes that the path that is being added was compared with.
+    compared: usize,
     own: Own,
     order: Order,
     bounds: Bounds,
@@ -207,6 +217,9 @@ impl Search {
             store: Store::default(),
             prover,
             tally: Tally::default(),
+            pruned: Pruned::default(),
+            pruning: Pruning::default(),
+            compared: 0,
             own,
             order,
             bounds,
@@ -256,11 +269,12 @@ impl Search {
 
     /// Takes in the path of a run; `made_for` is what the run's input was made for, if it was made by this
     /// search. Says whether the path is new.
-    pub fn add(&mut self, run: u32, path: Path, made_for: Option<&Next>) -> bool {
+    pub fn add(&mut self, run: u32, mut path: Path, made_for: Option<&Next>) -> bool {
         self.begin_batch();
         self.tally.runs += 1;
         self.tally.nodes += path.nodes;
         self.tally.losses += path.losses;
+        let accesses = std::mem::take(&mut path.accesses);
         let path = Rc::new(path);
         let mut prefixes = Vec::with_capacity(path.constraints.len() + 1);
         let mut hash = 0;
@@ -298,16 +312,18 @@ impl Search {
         }
         let new = self.paths.insert(hash);
         self.tally.paths += u64::from(new);
+        let prefixes: Rc<[u64]> = prefixes.into();
         if new {
-            for (position, side, way) in self.wish(run, &path, &prefixes, from) {
+            let cancelled = self.place(run, &path, &prefixes, (from, accesses), made_for);
+            for (position, side, way) in self.wish(run, &path, &prefixes, from, cancelled) {
                 self.refute(&path, position, side, way, &[]);
             }
         }
         // Every prefix of it was run, those too that others were to lead to.
-        for prefix in &prefixes {
+        for prefix in prefixes.iter() {
             self.pending.remove(prefix);
         }
-        self.known.extend(prefixes);
+        self.known.extend(prefixes.iter().copied());
         new
     }
 
@@ -318,14 +334,31 @@ impl Search {
 
     /// Wishes for the other sides of a path's branches from a position on. Gives the sides of the program that no run
     /// has taken and that the path excludes by itself, with their positions and the ways there.
-    fn wish(&mut self, run: u32, path: &Rc<Path>, prefixes: &[u64], from: usize) -> Vec<(u32, Side, u64)> {
+    fn wish(
+        &mut self,
+        run: u32,
+        path: &Rc<Path>,
+        prefixes: &[u64],
+        from: usize,
+        cancelled: Option<Cancelled>,
+    ) -> Vec<(u32, Side, u64)> {
+        let mut stands_in = cancelled.map(|c| c.node);
         let mut prefix = Prefix::default();
         let mut before = 0;
         let mut made = 0;
+        let mut cut = None;
         let mut excluded = Vec::new();
         let (mut times, mut way) = (Times::default(), Way::default());
         for (n, c) in path.constraints.iter().enumerate() {
             let position = n as u32;
+            let alike = match (&mut stands_in, cancelled) {
+                (Some(node), Some(cancelled)) if position >= cancelled.from => {
+                    let (on, other) = pruning::along(self, *node, c);
+                    *node = on;
+                    Some(other)
+                }
+                _ => None,
+            };
             if self.says_nothing(c) {
                 before = prefixes[n];
                 continue;
@@ -339,11 +372,11 @@ impl Search {
             }
             let other = longer(&self.store, before, c.condition, !c.taken);
             before = prefixes[n];
-            if n >= from && c.kind.has_other_side() && self.known.insert(other) {
+            if n >= from && c.kind.has_other_side() && !self.known.contains(&other) {
                 let mut wish = Wish {
                     parent: run,
                     path: path.clone(),
-                    slice: prefix.slice(&self.store, c),
+                    slice: Vec::new(),
                     position,
                     prefix: other,
                     turn,
@@ -353,12 +386,20 @@ impl Search {
                 };
                 let class = self.class(&wish);
                 wish.is_repetition = class == rank::REPETITION;
+                if alike.is_some_and(|other| self.stands_in(other, class)) {
+                    self.cancelled(run, turn.0);
+                    prefix.push(&self.store, c, position);
+                    continue;
+                }
+                self.known.insert(other);
+                wish.slice = prefix.slice(&self.store, [c.condition]);
                 let asked = self.asked.entry((turn, wish.is_repetition)).or_default();
                 if self.order == Order::Generational && (made >= self.bounds.per_path || *asked >= self.bounds.per_side)
                     || wish.slice.len() > LONGEST
                 {
                     self.tally.cut += 1;
                     self.refuted.entry(turn.0).or_default().doubted = true;
+                    cut = cut.max(Some(position));
                 } else {
                     *asked += 1;
                     made += 1;
@@ -386,6 +427,9 @@ impl Search {
                 excluded.push((position, turn.0, comes_by));
             }
             prefix.push(&self.store, c, position);
+        }
+        if let Some(position) = cut {
+            self.spare_before(run, position);
         }
         excluded
     }
@@ -456,11 +500,15 @@ impl Search {
                     {
                         *asked = asked.saturating_sub(1);
                     }
+                    self.learn(wish.parent, &wish.path, wish.position, &core);
                     if wish.way.is_some() {
                         self.refute(&wish.path, wish.position, wish.turn.0, wish.comes_by, &core);
                     }
                 }
-                Turned::Unknown => self.refuted.entry(wish.turn.0).or_default().doubted = true,
+                Turned::Unknown => {
+                    self.refuted.entry(wish.turn.0).or_default().doubted = true;
+                    self.spare_before(wish.parent, wish.position);
+                }
             }
         }
         None

@@ -25,6 +25,11 @@ pub trait Solver {
     /// Decides the conjunction within about `budget` conflicts.
     fn check(&mut self, store: &Store, literals: &[Literal], budget: u64) -> Answer;
 
+    /// Conflicts met so far; 0 if it does not tell.
+    fn conflicts(&self) -> u64 {
+        0
+    }
+
     /// The name that users read.
     fn name(&self) -> &'static str;
 }

@@ -1,6 +1,8 @@
 // What the concolic instrumentation needs of LLVM beyond the C API.
 #include "shim.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Support/CommandLine.h"
@@ -13,7 +15,47 @@ using namespace llvm;
 static cl::opt<bool> Symbolic("deadheat-symbolic", cl::Hidden,
                               cl::desc("deadheat: add concolic instrumentation, keep no bitcode"));
 
+static cl::opt<bool> Touches("deadheat-touches", cl::Hidden,
+                             cl::desc("deadheat: tell the runtime of every access, for the pruning of paths"));
+
 extern "C" int dh_symbolic() { return Symbolic; }
+
+extern "C" int dh_touches() { return Touches; }
+
+// Makes all that a function keeps from one call or branch to the next live in memory once `reg2mem` has run: blocks
+// end behind each call, and parameters that are used further down are copied by an instruction at the entry.
+extern "C" void dh_split_at_calls(LLVMValueRef function) {
+  Function &F = *cast<Function>(unwrap(function));
+  BasicBlock &Entry = F.getEntryBlock();
+  for (Argument &A : F.args()) {
+    bool Further = any_of(A.users(), [&](User *U) {
+      auto *I = dyn_cast<Instruction>(U);
+      return !I || I->getParent() != &Entry || !isa<StoreInst>(I);
+    });
+    if (!Further || A.hasByValAttr() || A.hasSwiftErrorAttr())
+      continue;
+    auto At = Entry.getFirstNonPHIOrDbgOrAlloca();
+    auto *Copy = new FreezeInst(&A, "", At);
+    A.replaceUsesWithIf(Copy, [&](Use &U) { return U.getUser() != Copy; });
+  }
+  SmallVector<CallInst *, 16> Calls;
+  for (Instruction &I : instructions(F))
+    if (auto *C = dyn_cast<CallInst>(&I); C && !isa<IntrinsicInst>(C) && !C->isMustTailCall())
+      Calls.push_back(C);
+  for (CallInst *C : Calls)
+    if (Instruction *Next = C->getNextNode(); !Next->isTerminator() || isa<BranchInst>(Next))
+      C->getParent()->splitBasicBlock(Next);
+}
+
+// Whether an argument of a call is standard output or standard error as <stdio.h> names them.
+extern "C" int dh_is_standard_stream(LLVMValueRef call, int argument) {
+  auto *C = cast<CallBase>(unwrap(call));
+  if (static_cast<unsigned>(argument) >= C->arg_size())
+    return 0;
+  auto *L = dyn_cast<LoadInst>(C->getArgOperand(argument));
+  auto *G = L ? dyn_cast<GlobalVariable>(L->getPointerOperand()) : nullptr;
+  return G && (G->getName() == "stdout" || G->getName() == "stderr");
+}
 
 // Lets passes at work in functions of an -O0 build: decisions are kept, temporaries in memory are not wanted.
 extern "C" void dh_allow_optimisation(LLVMModuleRef module) {

@@ -83,6 +83,9 @@ unsafe extern "C" {
     pub fn dh_element_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
     pub fn dh_byval_type(call: LLVMValueRef, argument: c_uint) -> LLVMTypeRef;
     pub fn dh_allow_optimisation(module: LLVMModuleRef);
+    pub fn dh_touches() -> c_int;
+    pub fn dh_split_at_calls(function: LLVMValueRef);
+    pub fn dh_is_standard_stream(call: LLVMValueRef, argument: c_int) -> c_int;
     pub fn dh_keep_global(module: LLVMModuleRef, global: LLVMValueRef);
     pub fn dh_address_parts(
         gep: LLVMValueRef,

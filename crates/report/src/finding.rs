@@ -358,6 +358,45 @@ pub struct Stats {
     /// Those of them that ended badly.
     #[serde(default)]
     pub plain_failures: u32,
+    /// What an exploration of inputs came to, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exploration: Option<Exploration>,
+}
+
+/// An exploration of inputs, in figures.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Exploration {
+    /// Inputs that were run.
+    pub inputs: u64,
+    /// Different paths that they took.
+    pub paths: u64,
+    /// Turns that no input takes on their paths.
+    pub infeasible: u64,
+    /// Questions that the solver gave up.
+    pub undecided: u64,
+    /// Questions to the solver, in this run of deadheat.
+    pub queries: u64,
+    /// Conflicts that it met.
+    pub conflicts: u64,
+    /// What was pruned.
+    pub pruning: Pruning,
+}
+
+/// Turns of paths that were not asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Pruning {
+    /// `off`, `branch` or `race-safe`.
+    pub mode: String,
+    /// The turns.
+    pub turns: u64,
+    /// The paths.
+    pub paths: u64,
+    /// Paths that were pruned and taken up again.
+    pub taken_back: u64,
+    /// Runs that accessed too much to take part.
+    pub too_large: u64,
+    /// Questions to the solver that pruning took.
+    pub queries: u64,
 }
 
 impl Stats {

@@ -18,8 +18,8 @@ global_asm!(
     ".globl dh_sym_slots",
     ".type dh_sym_slots,@object",
     "dh_sym_slots:",
-    ".zero 152",
-    ".size dh_sym_slots, 152",
+    ".zero 168",
+    ".size dh_sym_slots, 168",
     ".popsection"
 );
 

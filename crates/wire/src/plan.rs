@@ -69,6 +69,8 @@ pub struct Symbolic {
     pub longest: u32,
     /// Most arguments, the program's name counted.
     pub most_arguments: u32,
+    /// Whether accesses are told, too; the flavour must be made for that.
+    pub touches: bool,
     /// Files that are input, as the program names them.
     pub files: Vec<String>,
 }

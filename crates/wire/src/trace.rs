@@ -9,13 +9,16 @@
 //! | 0 | [`MAGIC`], then `u32` words at the `*_AT` offsets |
 //! | [`NAMES_AT`] | names of hashed sources: `source u32, length u32, bytes`, end to end |
 //! | [`HITS_AT`] | two bytes per row of `dh_branches`: not taken, taken |
-//! | [`CONSTRAINTS_AT`] | rows of [`CONSTRAINT_SIZE`]: `site u64, node u32, thread u16, kind u8, taken u8` |
+//! | [`CONSTRAINTS_AT`] | rows of [`CONSTRAINT_SIZE`]: `site u64, node u32, thread u16, kind u8, taken u8, place u64` |
 //! | [`NODES_AT`] | rows of [`NODE_SIZE`]: `op u8, width u8, low u16, a u32, b u32, c u32, value u64` |
+//! | [`TOUCHES_AT`] | rows of [`TOUCH_SIZE`], if the plan asks for them: see [`Touch`] |
 //!
-//! Node 0 is no expression: "concrete". Operands stand before the nodes that use them.
+//! Node 0 is no expression: "concrete". Operands stand before the nodes that use them. A *segment* is what a run does
+//! between two constraints, by the number of constraints before it. Read from the file, a trace is packed: the used
+//! touches follow the used nodes.
 
 /// First bytes of a trace file.
-pub const MAGIC: [u8; 8] = *b"DHTRC\x01\0\0";
+pub const MAGIC: [u8; 8] = *b"DHTRC\x02\0\0";
 /// Used nodes, node 0 counted.
 pub const NODE_COUNT_AT: usize = 8;
 /// Used constraints.
@@ -37,6 +40,15 @@ pub const CUT_CONSTRAINTS_AT: usize = 40;
 /// Loads at symbolic addresses that became a table of values.
 pub const TABLES_AT: usize = 44;
 
+/// Used touches.
+pub const TOUCH_COUNT_AT: usize = 48;
+/// The first segment of which touches did not fit, plus one.
+pub const CUT_TOUCHES_AT: usize = 52;
+/// The last segment in which something that depended on input was taken as it was, plus one.
+pub const LAST_LOSS_AT: usize = 56;
+/// The first such segment, plus one.
+pub const FIRST_LOSS_AT: usize = 60;
+
 /// Start of the names.
 pub const NAMES_AT: usize = 4096;
 /// Room for names.
@@ -48,7 +60,7 @@ pub const HIT_ROOM: usize = 1 << 20;
 /// Start of the constraints.
 pub const CONSTRAINTS_AT: usize = HITS_AT + HIT_ROOM;
 /// Size of a constraint.
-pub const CONSTRAINT_SIZE: usize = 16;
+pub const CONSTRAINT_SIZE: usize = 24;
 /// Most constraints.
 pub const MOST_CONSTRAINTS: u32 = 1 << 15;
 /// Start of the nodes.
@@ -57,8 +69,14 @@ pub const NODES_AT: usize = CONSTRAINTS_AT + MOST_CONSTRAINTS as usize * CONSTRA
 pub const NODE_SIZE: usize = 24;
 /// Most nodes.
 pub const MOST_NODES: u32 = 1 << 20;
+/// Start of the touches in the file.
+pub const TOUCHES_AT: usize = NODES_AT + MOST_NODES as usize * NODE_SIZE;
+/// Size of a touch.
+pub const TOUCH_SIZE: usize = 64;
+/// Most touches.
+pub const MOST_TOUCHES: u32 = 1 << 18;
 /// Size of a trace file.
-pub const FILE_SIZE: usize = NODES_AT + MOST_NODES as usize * NODE_SIZE;
+pub const FILE_SIZE: usize = TOUCHES_AT + MOST_TOUCHES as usize * TOUCH_SIZE;
 
 /// Operations of nodes. Binary operations and comparisons have operands `a` and `b`.
 #[allow(missing_docs)]
@@ -194,7 +212,37 @@ pub struct Constraint {
     pub kind: u8,
     /// 1 if the condition was true.
     pub taken: u8,
+    /// Where the program stands: a hash of the thread, its calls, and all that threads asked of others so far; 0 if it
+    /// is not known.
+    pub place: u64,
 }
+
+/// Bytes in eight that a run accessed in one segment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Touch {
+    /// Address of the eight, a multiple of eight; [`OPAQUE`] for code that may have read and written anything.
+    pub at: u64,
+    /// The segment.
+    pub segment: u32,
+    /// The thread, or [`SHARED`].
+    pub thread: u16,
+    /// Those that were read before they were written, a bit each.
+    pub read: u8,
+    /// Those that were written.
+    pub written: u8,
+    /// The bytes after the last of these writes.
+    pub value: u64,
+    /// The expressions of the written ones then.
+    pub numbers: [u32; 8],
+    /// The sum of a hash for each access: its statement, its thread, and what threads had asked of others before.
+    pub statements: u64,
+}
+
+/// Address of what is no memory: something happened of which it is not known what it accessed.
+pub const OPAQUE: u64 = 0;
+/// Several threads.
+pub const SHARED: u16 = u16::MAX;
 
 impl Node {
     /// Reads a row; `None` if it is too short.
@@ -235,6 +283,7 @@ impl Constraint {
             thread: u16::from_le_bytes(row.get(12..14)?.try_into().ok()?),
             kind: *row.get(14)?,
             taken: *row.get(15)?,
+            place: u64::from_le_bytes(row.get(16..24)?.try_into().ok()?),
         })
     }
 
@@ -246,6 +295,45 @@ impl Constraint {
         row[12..14].copy_from_slice(&self.thread.to_le_bytes());
         row[14] = self.kind;
         row[15] = self.taken;
+        row[16..24].copy_from_slice(&self.place.to_le_bytes());
+        row
+    }
+}
+
+impl Touch {
+    /// Reads a row; `None` if it is too short.
+    pub fn decode(row: &[u8]) -> Option<Touch> {
+        let word = |at: usize| -> Option<u32> { Some(u32::from_le_bytes(row.get(at..at + 4)?.try_into().ok()?)) };
+        let long = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(row.get(at..at + 8)?.try_into().ok()?)) };
+        let mut numbers = [0; 8];
+        for (n, number) in numbers.iter_mut().enumerate() {
+            *number = word(24 + 4 * n)?;
+        }
+        Some(Touch {
+            at: long(0)?,
+            segment: word(8)?,
+            thread: u16::from_le_bytes(row.get(12..14)?.try_into().ok()?),
+            read: *row.get(14)?,
+            written: *row.get(15)?,
+            value: long(16)?,
+            numbers,
+            statements: long(56)?,
+        })
+    }
+
+    /// The row.
+    pub fn encode(&self) -> [u8; TOUCH_SIZE] {
+        let mut row = [0; TOUCH_SIZE];
+        row[..8].copy_from_slice(&self.at.to_le_bytes());
+        row[8..12].copy_from_slice(&self.segment.to_le_bytes());
+        row[12..14].copy_from_slice(&self.thread.to_le_bytes());
+        row[14] = self.read;
+        row[15] = self.written;
+        row[16..24].copy_from_slice(&self.value.to_le_bytes());
+        for (n, number) in self.numbers.iter().enumerate() {
+            row[24 + 4 * n..28 + 4 * n].copy_from_slice(&number.to_le_bytes());
+        }
+        row[56..].copy_from_slice(&self.statements.to_le_bytes());
         row
     }
 }
@@ -286,6 +374,14 @@ impl<'a> Trace<'a> {
         let count = self.word(CONSTRAINT_COUNT_AT).min(MOST_CONSTRAINTS);
         self.rows(CONSTRAINTS_AT, CONSTRAINT_SIZE, count)
             .filter_map(Constraint::decode)
+    }
+
+    /// The touches in order of their segments.
+    pub fn touches(&self) -> impl Iterator<Item = Touch> + use<'a> {
+        let nodes = self.word(NODE_COUNT_AT).min(MOST_NODES) as usize;
+        let count = self.word(TOUCH_COUNT_AT).min(MOST_TOUCHES);
+        self.rows(NODES_AT + nodes * NODE_SIZE, TOUCH_SIZE, count)
+            .filter_map(Touch::decode)
     }
 
     /// Names of hashed sources.

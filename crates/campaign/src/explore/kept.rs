@@ -1,7 +1,7 @@
 //! An exploration as it is kept, so that the next one goes on where it stopped: what the search knows, and the inputs
 //! whose branches were not all turned. Their paths are traced again; nothing else is run twice.
 
-use super::{Exploration, Explorer, Order};
+use super::{Exploration, Explorer, Order, Prune};
 use crate::explored_input::with_variables;
 use crate::store::{Store, StoreError};
 use deadheat_confirm::{Chosen, Program, RunError};
@@ -44,6 +44,7 @@ struct Terms {
     per_path: u32,
     room: u32,
     conflicts: u64,
+    prune: Prune,
     /// Whether the given input is as it was.
     given: Recipe,
 }
@@ -88,6 +89,7 @@ impl Terms {
             per_path: how.bounds.per_path,
             room: how.room,
             conflicts: how.conflicts,
+            prune: how.prune,
             given: Recipe::of(given),
         }
     }

@@ -11,7 +11,7 @@ use crate::hunt::Options;
 use crate::phase_one::PhaseOne;
 use deadheat_confirm::candidate::Rules;
 use deadheat_confirm::{End, Isolation, Outcome, Program, RunError, Stage};
-use deadheat_explore::{Next, Path};
+use deadheat_explore::{Next, Path, Prune};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
 use deadheat_wire::trace::Trace;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +52,7 @@ impl Runner<'_> {
                 room: self.how.room,
                 longest: self.longest,
                 most_arguments: self.most_arguments,
+                touches: self.how.prune == Prune::RaceSafe,
                 files: Vec::new(),
             }),
             ..Plan::new(Mode::Schedule, Policy::Fifo)
@@ -255,9 +256,13 @@ impl Explorer<'_> {
 
     /// Takes in what detection showed; whether that was new.
     fn judge(&mut self, number: usize, mut phase: PhaseOne) -> bool {
-        let mut new = false;
+        let (mut new, mut any) = (false, false);
         for candidate in std::mem::take(&mut phase.candidates).in_order() {
+            any = true;
             new |= self.suspected.insert(candidate.fingerprint());
+        }
+        if any {
+            self.search.spare(number as u32);
         }
         if new {
             self.hunted.push(number);

@@ -1,8 +1,9 @@
 //! What an exploration came to, in words.
 
-use super::Explorer;
+use super::{Explorer, Prune};
 use crate::input::Input;
 use deadheat_explore::search::{BARREN, Tally};
+use deadheat_report::finding;
 
 impl Explorer<'_> {
     /// What the exploration came to, in words.
@@ -31,6 +32,7 @@ impl Explorer<'_> {
             self.search.sides(),
             asked.unknown,
         )];
+        told.extend(self.pruning_told());
         let mut count = |n: u64, what: &str| {
             if n > 0 {
                 told.push(format!("{n} {what}"));
@@ -55,6 +57,59 @@ impl Explorer<'_> {
         count(asked.wrong_models, "models of the solver did not hold");
         count(self.failures, "inputs could not be run");
         told
+    }
+
+    /// What was pruned, in words.
+    fn pruning_told(&self) -> Option<String> {
+        let pruned = self.search.pruned;
+        let loss = match self.how.prune {
+            Prune::Off => return None,
+            Prune::Branch => "; races behind them may be missed (--prune race-safe)",
+            Prune::RaceSafe => "",
+        };
+        let mut told = format!(
+            "pruned: {} turns of {} paths were not asked for, since other paths stand for them; that took {} questions to the solver{loss}",
+            pruned.turns,
+            pruned.paths,
+            self.spent_on_pruning(),
+        );
+        if pruned.taken_back > 0 {
+            told += &format!("; {} paths that had been pruned were taken up again", pruned.taken_back);
+        }
+        if pruned.too_large > 0 {
+            told += &format!("; {} runs accessed too much to take part", pruned.too_large);
+        }
+        Some(told)
+    }
+
+    fn spent_on_pruning(&self) -> u64 {
+        self.search.pruned.implications + self.search.prover.asked.shrinking
+    }
+
+    /// The figures of the exploration for machines.
+    pub(super) fn figures(&self) -> finding::Exploration {
+        let (tally, asked, pruned) = (self.search.tally, self.search.prover.asked, self.search.pruned);
+        finding::Exploration {
+            inputs: tally.runs,
+            paths: tally.paths,
+            infeasible: tally.infeasible,
+            undecided: asked.unknown,
+            queries: asked.queries,
+            conflicts: asked.conflicts,
+            pruning: finding::Pruning {
+                mode: match self.how.prune {
+                    Prune::Off => "off",
+                    Prune::Branch => "branch",
+                    Prune::RaceSafe => "race-safe",
+                }
+                .into(),
+                turns: pruned.turns,
+                paths: pruned.paths,
+                taken_back: pruned.taken_back,
+                too_large: pruned.too_large,
+                queries: self.spent_on_pruning(),
+            },
+        }
     }
 }
 

@@ -273,6 +273,7 @@ impl Work<'_> {
             confirming_seconds: self.confirming.as_secs_f64(),
             plain_runs: self.options.plain,
             plain_failures: self.failures,
+            exploration: None,
         }
     }
 }

@@ -424,6 +424,9 @@ pub struct Searching {
     /// generational (by promise) or depth-first (every path, each once)
     #[arg(long, value_name = "ORDER", default_value = "generational", value_parser = order)]
     pub search: deadheat_campaign::explore::Order,
+    /// Leave out turns of paths that other paths stand for: off, branch (may miss races) or race-safe
+    #[arg(long, value_name = "MODE", default_value = "race-safe", value_parser = prune)]
+    pub prune: deadheat_campaign::explore::Prune,
     /// Most inputs that are made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub most_inputs: Option<u64>,
@@ -454,6 +457,16 @@ fn order(name: &str) -> Result<deadheat_campaign::explore::Order, String> {
         "generational" => Ok(Order::Generational),
         "depth-first" => Ok(Order::DepthFirst),
         _ => Err("generational or depth-first".into()),
+    }
+}
+
+fn prune(name: &str) -> Result<deadheat_campaign::explore::Prune, String> {
+    use deadheat_campaign::explore::Prune;
+    match name {
+        "off" => Ok(Prune::Off),
+        "branch" => Ok(Prune::Branch),
+        "race-safe" => Ok(Prune::RaceSafe),
+        _ => Err("off, branch or race-safe".into()),
     }
 }
 

@@ -5,7 +5,7 @@ use super::hunting::{Refusal, prepare, store_of};
 use super::{failed, misused, output};
 use crate::driver::flavour;
 use deadheat_campaign::confirm::Program;
-use deadheat_campaign::explore::{Bounds, Exploration, explore as run};
+use deadheat_campaign::explore::{Bounds, Exploration, Prune, explore as run};
 use deadheat_campaign::input::{Input, hash_file};
 use deadheat_campaign::{Extent, Store};
 use std::ffi::OsString;
@@ -47,12 +47,13 @@ pub fn go(
         return failed(&error);
     }
     let store = store_of(&program, options.store.as_deref());
-    let flavour = match flavour::symbolic(&program.file, &store, options.jobs) {
+    let flavour = match flavour::symbolic(&program.file, &store, options.jobs, search.prune == Prune::RaceSafe) {
         Ok(flavour) => flavour,
         Err(error) => return failed(&error),
     };
     let how = Exploration {
         order: search.search,
+        prune: search.prune,
         bounds: Bounds {
             per_side: search.per_side,
             ..Bounds::default()

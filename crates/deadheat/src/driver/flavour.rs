@@ -49,8 +49,9 @@ pub enum FlavourError {
     Compiler(String),
 }
 
-/// The symbolic flavour of a program, made if it is not there yet. `store` is the store's directory.
-pub fn symbolic(program: &Path, store: &Path, jobs: usize) -> Result<PathBuf, FlavourError> {
+/// The symbolic flavour of a program, made if it is not there yet. `store` is the store's directory; `touches` says
+/// whether it is to tell of accesses.
+pub fn symbolic(program: &Path, store: &Path, jobs: usize, touches: bool) -> Result<PathBuf, FlavourError> {
     let file = |path: &Path| {
         let path = path.to_owned();
         move |error| FlavourError::File(path, error)
@@ -60,9 +61,10 @@ pub fn symbolic(program: &Path, store: &Path, jobs: usize) -> Result<PathBuf, Fl
     // A flavour is as good as the plugin and the runtime that it was made with.
     let mut hash = Fnv::default();
     hash.bytes(&bytes);
-    for part in [&parts.pass, &parts.runtime, &models()] {
+    for part in [&parts.pass, &parts.runtime, &models(touches)] {
         hash.bytes(&fs::read(part).map_err(file(part))?);
     }
+    hash.bytes(&[touches.into()]);
     let directory = store.join("symbolic").join(format!("{:016x}", hash.number()));
     let made = directory.join("program");
     if made.is_file() {
@@ -85,16 +87,21 @@ pub fn symbolic(program: &Path, store: &Path, jobs: usize) -> Result<PathBuf, Fl
     let record = record.ok_or_else(|| FlavourError::NoRecord(program.into()))?;
     fs::create_dir_all(&directory).map_err(file(&directory))?;
     let work = tempfile::tempdir_in(&directory).map_err(file(&directory))?;
-    let objects = compile(&pieces, work.path(), &parts, jobs)?;
+    let objects = compile(&pieces, work.path(), &parts, jobs, touches)?;
     let near = work.path().join("program");
-    link(record, &objects, &parts, &near)?;
+    link(record, &objects, &parts, &models(touches), &near)?;
     fs::rename(&near, &made).map_err(file(&made))?;
     Ok(made)
 }
 
 /// The models of library functions, beside the other parts.
-fn models() -> PathBuf {
-    installation::directory().join("deadheat_models.o")
+fn models(touches: bool) -> PathBuf {
+    let name = if touches {
+        "deadheat_models_touches.o"
+    } else {
+        "deadheat_models.o"
+    };
+    installation::directory().join(name)
 }
 
 /// The pieces of bitcode in a section; a damaged rest is left out.
@@ -123,7 +130,13 @@ fn pieces(mut section: &[u8]) -> Vec<Vec<u8>> {
 }
 
 /// Compiles every piece, several at a time.
-fn compile(pieces: &[Vec<u8>], work: &Path, parts: &Parts, jobs: usize) -> Result<Vec<PathBuf>, FlavourError> {
+fn compile(
+    pieces: &[Vec<u8>],
+    work: &Path,
+    parts: &Parts,
+    jobs: usize,
+    touches: bool,
+) -> Result<Vec<PathBuf>, FlavourError> {
     let clang = installation::clang()?;
     let next = Mutex::new(0..pieces.len());
     let failed: Mutex<Option<FlavourError>> = Mutex::new(None);
@@ -138,6 +151,9 @@ fn compile(pieces: &[Vec<u8>], work: &Path, parts: &Parts, jobs: usize) -> Resul
             .args(["-Xclang", "-load", "-Xclang"])
             .arg(&parts.pass);
         command.args(["-mllvm", "-deadheat-symbolic", "-mllvm", "-enable-shrink-wrap=false"]);
+        if touches {
+            command.args(["-mllvm", "-deadheat-touches"]);
+        }
         command.args([
             "-O1",
             "-fPIC",
@@ -167,7 +183,13 @@ fn compile(pieces: &[Vec<u8>], work: &Path, parts: &Parts, jobs: usize) -> Resul
 }
 
 /// Links as the program was linked, with these objects in the place of what they were made from.
-fn link(record: &LinkRecord, objects: &[PathBuf], parts: &Parts, output: &Path) -> Result<(), FlavourError> {
+fn link(
+    record: &LinkRecord,
+    objects: &[PathBuf],
+    parts: &Parts,
+    models: &Path,
+    output: &Path,
+) -> Result<(), FlavourError> {
     let language = if record.driver == "c++" {
         Language::Cxx
     } else {
@@ -183,11 +205,7 @@ fn link(record: &LinkRecord, objects: &[PathBuf], parts: &Parts, output: &Path) 
     let mut list = OsString::from("-Wl,--dynamic-list=");
     list.push(&parts.exports);
     command.arg("--start-no-unused-arguments").arg("-pie").arg(list);
-    command
-        .args(objects)
-        .arg(&parts.runtime)
-        .arg(&parts.module)
-        .arg(models());
+    command.args(objects).arg(&parts.runtime).arg(&parts.module).arg(models);
     for argument in &line.arguments {
         match argument {
             Argument::Input(n) => {

@@ -77,10 +77,14 @@ impl Search {
         })
     }
 
-    /// The runs that wishes wait for, those given up included; ascending.
+    /// The runs that wishes wait for, those given up included; ascending. What stands for the turns of pruned paths is
+    /// not kept: unless nothing is left to ask, they are among these, and another search asks for their turns.
     pub fn parents(&self, given_up: &[Next]) -> Vec<u32> {
         let waiting = self.pending.values().map(|w| w.parent);
         let mut parents: Vec<u32> = waiting.chain(given_up.iter().map(|n| n.parent)).collect();
+        if !parents.is_empty() && !self.only_repeats() {
+            parents.extend(self.merged_runs());
+        }
         parents.sort_unstable();
         parents.dedup();
         parents
@@ -109,6 +113,6 @@ impl Search {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
         }
-        self.wish(run, &path, &prefixes, 0);
+        self.wish(run, &path, &prefixes, 0, None);
     }
 }

@@ -102,6 +102,7 @@ impl Concolic<'_> {
         if let Some(id) = self.id(condition) {
             let some = self.any(&[id]);
             self.guarded(some, i, || {
+                self.stands();
                 let taken = llvm!(LLVMBuildZExt(self.ir.builder, condition, self.ir.i32, c"".as_ptr()));
                 self.call("dh_sym_branch", self.ir.void, &[id, taken, self.ir.int(site)]);
             });

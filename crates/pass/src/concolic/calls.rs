@@ -24,6 +24,11 @@ pub fn has_model(name: &str) -> bool {
     MODELS.lines().any(|line| line == name)
 }
 
+/// Whether a function is such a model, or part of one.
+pub fn is_model(name: &str) -> bool {
+    name.starts_with(PREFIX)
+}
+
 impl Concolic<'_> {
     /// Instruments a call or invoke.
     pub fn call_site(&mut self, i: Value, function: &str) {

@@ -3,6 +3,7 @@
 use super::Concolic;
 use super::branches::{self, Branches};
 use super::slots::{self, ARGUMENTS, Slots};
+use super::touches;
 use crate::ir::{self, Ir, Value, llvm};
 use crate::shim;
 use llvm_sys::LLVMIntPredicate;
@@ -33,7 +34,12 @@ pub fn instrument(ir: &Ir, slots: &Slots, branches: &mut Branches, function: Val
         fields: HashMap::new(),
         at: first,
         site: ir.int(0),
+        stack: None,
     };
+    let touches = touches::wanted();
+    if touches {
+        work.take_calls(function, first);
+    }
     work.position(first);
     if name == "main" {
         work.main(function, first);
@@ -42,7 +48,7 @@ pub fn instrument(ir: &Ir, slots: &Slots, branches: &mut Branches, function: Val
     }
     let covers = !name.starts_with("dh_model_");
     let mut phis = Vec::new();
-    let mut decisions = 0;
+    let (mut decisions, mut calls) = (0, 0);
     for i in instructions {
         work.at = i;
         work.position(i);
@@ -56,7 +62,15 @@ pub fn instrument(ir: &Ir, slots: &Slots, branches: &mut Branches, function: Val
                     phis.push((i, phi));
                 }
             }
-            LLVMCall | LLVMInvoke | LLVMCallBr => work.call_site(i, &name),
+            LLVMCall | LLVMInvoke | LLVMCallBr => {
+                work.call_site(i, &name);
+                if touches {
+                    work.calls(i, &name, branches, calls);
+                    calls += 1;
+                    // Intrinsics that access memory are told apart by it, as loads and stores are.
+                    decisions += 1;
+                }
+            }
             LLVMRet => work.returns(i, function),
             LLVMBr if branches::is_conditional(i) => {
                 work.branch(branches, i, &name, site, covers);
@@ -73,6 +87,9 @@ pub fn instrument(ir: &Ir, slots: &Slots, branches: &mut Branches, function: Val
                     )
                 {
                     decisions += 1;
+                }
+                if touches {
+                    work.touch(i);
                 }
             }
         }

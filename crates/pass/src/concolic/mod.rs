@@ -16,6 +16,8 @@
 //! Integers up to 64 bits and pointers have expressions. Floating point, vectors, wider integers and inline
 //! assembly are concrete; what gets lost there is counted at run time.
 //!
+//! A flavour for the pruning of paths also tells of accesses ([`touches`]).
+//!
 //! Sites of branches are numbered by module, function and order on the front end's bitcode.
 
 mod arithmetic;
@@ -24,6 +26,7 @@ mod calls;
 mod function;
 mod memory;
 mod slots;
+mod touches;
 
 use crate::ir::{self, Ir, Type, Value, c_string, llvm};
 use crate::shim;
@@ -40,7 +43,11 @@ use std::collections::HashMap;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn dh_concolic(module: LLVMModuleRef) {
     llvm!(shim::dh_allow_optimisation(module));
-    run_passes(module, c"function(sroa,early-cse,lower-switch)");
+    if touches::wanted() {
+        touches::prepare(module);
+    } else {
+        run_passes(module, c"function(sroa,early-cse,lower-switch)");
+    }
     let ir = Ir::new(module);
     let functions: Vec<Value> = ir::functions(module)
         .into_iter()
@@ -89,6 +96,8 @@ pub struct Concolic<'a> {
     pub at: Value,
     /// The next branch or address site.
     pub site: Value,
+    /// The hash of the calls that led to the function, if accesses are told.
+    pub stack: Option<Value>,
 }
 
 impl Concolic<'_> {

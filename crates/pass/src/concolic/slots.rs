@@ -7,6 +7,8 @@
 //! | 16 | the result's number, or those of its first two fields |
 //! | 24 | numbers of the first [`ARGUMENTS`] arguments |
 //! | 88 | numbers of the first [`ARGUMENTS`] integer arguments in order, of calls with variable arguments |
+//! | 152 | a hash of the calls that lead to the callee, where paths are to be pruned |
+//! | 160 | the target of a call that may go anywhere, until instrumented code takes it |
 //!
 //! The block is defined by the runtime.
 
@@ -17,7 +19,7 @@ use llvm_sys::core::*;
 /// Arguments that carry expressions.
 pub const ARGUMENTS: u32 = 16;
 /// Bytes of the block.
-pub const SIZE: u64 = 152;
+pub const SIZE: u64 = 168;
 
 /// Offset of the callee.
 pub const CALLEE: u64 = 0;
@@ -29,6 +31,10 @@ pub const RESULT: u64 = 16;
 pub const ARGUMENT: u64 = 24;
 /// Offset of the variable arguments' numbers.
 pub const VARIABLE: u64 = 88;
+/// Offset of the hash of calls.
+pub const CALLS: u64 = 152;
+/// Offset of the target.
+pub const TARGET: u64 = 160;
 
 /// The block.
 pub struct Slots(Value);

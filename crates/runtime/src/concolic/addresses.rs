@@ -7,6 +7,7 @@
 
 use super::memory;
 use super::nodes::{self, apply, constant, constrain, make, mask, node, signed, valid};
+use super::touches;
 use crate::sys::sys;
 use deadheat_wire::trace::{self, Node, constraint, op};
 use libc::iovec;
@@ -133,6 +134,7 @@ unsafe fn table(address: u64, width: u32, number: u32) -> Option<u32> {
     if got != span as isize {
         return None;
     }
+    touches::read(low, span as u64, 0);
     let value = |byte: usize| {
         let mut word = [0u8; 8];
         let start = (addresses[byte] - low) as usize;

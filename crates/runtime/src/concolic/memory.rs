@@ -75,6 +75,24 @@ unsafe fn get(address: u64) -> u32 {
     }
 }
 
+/// The expressions of eight bytes with these values. What does not fit any more is left for who uses it to notice.
+pub fn numbers(granule: u64, values: u64) -> [u32; 8] {
+    let mut numbers = [0; 8];
+    // SAFETY: the shadow covers every address, and the tags of a granule lie side by side.
+    let tags = unsafe { (tag(granule) as *const u64).read() }.to_le_bytes();
+    for (n, (number, value)) in numbers.iter_mut().zip(values.to_le_bytes()).enumerate() {
+        if tags[n] != 0 {
+            // SAFETY: the shadow covers every address.
+            let known = unsafe { *id(granule + n as u64) };
+            let expression = node(known);
+            if expression.width == 8 && expression.value == value.into() {
+                *number = known;
+            }
+        }
+    }
+    numbers
+}
+
 /// These bytes are concrete from now on.
 pub fn clear(address: u64, len: u64) {
     if any(address, len) {

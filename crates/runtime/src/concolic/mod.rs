@@ -5,7 +5,8 @@
 //! - [`memory`]: byte tags and expression numbers of the program's memory;
 //! - [`operations`]: what instrumented code calls;
 //! - [`addresses`]: loads at symbolic addresses as tables of what lies there;
-//! - [`sources`]: which bytes are input.
+//! - [`sources`]: which bytes are input;
+//! - [`touches`]: what a run accesses between two constraints, where paths are to be pruned.
 //!
 //! Every expression knows its value in this run, and is dropped when the machine has another where it is
 //! used: memory that code without instrumentation wrote, registers that it changed, and undefined
@@ -16,5 +17,6 @@ mod memory;
 mod nodes;
 mod operations;
 pub mod sources;
+mod touches;
 
 pub use nodes::{forked, start};

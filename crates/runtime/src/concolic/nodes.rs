@@ -1,10 +1,11 @@
 //! The trace in the making: nodes and constraints.
 
+use super::touches;
 use crate::held::Held;
 use crate::sys::sys;
 use core::ptr::null_mut;
 use deadheat_wire::plan::Symbolic;
-use deadheat_wire::trace::{self, Constraint, Node, op};
+use deadheat_wire::trace::{self, Constraint, Node, constraint, op};
 
 struct Trace {
     file: *mut u8,
@@ -52,7 +53,7 @@ pub fn start(symbolic: &Symbolic) -> Result<(), &'static str> {
         sys!(libc::SYS_madvise, at, trace::FILE_SIZE, libc::MADV_DONTDUMP);
         at as *mut u8
     };
-    if !super::memory::map() {
+    if !super::memory::map() || symbolic.touches && !touches::start() {
         return Err("no room for the shadow of symbolic memory");
     }
     let t = TRACE.get();
@@ -64,13 +65,24 @@ pub fn start(symbolic: &Symbolic) -> Result<(), &'static str> {
 /// A child process has its own memory, but the trace is its parent's.
 pub fn forked() {
     TRACE.get().file = null_mut();
+    touches::stop();
+}
+
+/// The mapped file.
+pub fn file() -> *mut u8 {
+    TRACE.get().file
+}
+
+/// Constraints so far.
+pub fn segment() -> u32 {
+    TRACE.get().constraints
 }
 
 fn word(at: usize) -> *mut u32 {
     TRACE.get().file.wrapping_add(at) as *mut u32
 }
 
-fn write_word(at: usize, value: u32) {
+pub fn write_word(at: usize, value: u32) {
     // SAFETY: the header of the mapped file.
     unsafe { word(at).write(value) };
 }
@@ -80,6 +92,18 @@ pub fn count(at: usize) {
     if on() {
         // SAFETY: the header of the mapped file.
         unsafe { *word(at) = (*word(at)).wrapping_add(1) };
+        if at != trace::TABLES_AT {
+            write_word(trace::LAST_LOSS_AT, segment() + 1);
+            once(trace::FIRST_LOSS_AT, segment() + 1);
+        }
+    }
+}
+
+/// Writes a word of the header that is still 0.
+pub fn once(at: usize, value: u32) {
+    // SAFETY: the header of the mapped file.
+    if on() && unsafe { *word(at) } == 0 {
+        write_word(at, value);
     }
 }
 
@@ -242,6 +266,9 @@ pub fn constrain(site: u64, id: u32, taken: bool, kind: u8) {
         count(trace::CUT_CONSTRAINTS_AT);
         return;
     }
+    if kind == constraint::LENGTH {
+        touches::input_went(site, taken);
+    }
     // SAFETY: the thread's record is ours or null.
     let thread = unsafe { crate::tls::thread().as_ref() }.map_or(0, |t| t.id.0 as u16);
     // SAFETY: below the bound, within the mapped file.
@@ -253,6 +280,11 @@ pub fn constrain(site: u64, id: u32, taken: bool, kind: u8) {
             thread,
             kind,
             taken: taken.into(),
+            place: if kind == constraint::BRANCH {
+                touches::place()
+            } else {
+                0
+            },
         });
     }
     t.constraints += 1;

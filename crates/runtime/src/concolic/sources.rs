@@ -6,6 +6,7 @@
 use super::addresses::symbol;
 use super::memory;
 use super::nodes::{self, apply, constant, constrain, name, on};
+use super::touches;
 use crate::bytes::c_string;
 use crate::held::Held;
 use crate::sys::sys;
@@ -94,6 +95,7 @@ unsafe fn supply(at: *mut u8, len: usize, source: u32) {
             }
         }
     }
+    touches::written(at as u64, len as u64, 0);
 }
 
 /// Random bytes that the program asked the system for.
@@ -169,6 +171,7 @@ pub fn told_time(function: Option<usize>, now: u64, at: u64) {
     }
     if at != 0 {
         memory::store(at, 64, made, now);
+        touches::written(at, 8, 0);
     }
 }
 
@@ -277,6 +280,7 @@ fn streamed(fd: c_int, offset: u64, at: u64, got: usize, wanted: usize) {
         let value = unsafe { *(byte as *const u8) };
         memory::set(byte, symbol(source, offset + n, value));
     }
+    touches::written(at, got as u64, 0);
     length(fd, source, offset + got as u32, got < wanted);
 }
 
@@ -365,6 +369,7 @@ unsafe extern "C" fn dh_sym_mark(at: u64, len: usize, source: u32, offset: u32) 
         let value = unsafe { *((at + n) as *const u8) };
         memory::set(at + n, symbol(source, offset + n as u32, value));
     }
+    touches::written(at, len as u64, 0);
 }
 
 /// The source of an environment variable; `set` becomes whether it is input at all.
@@ -372,6 +377,7 @@ unsafe extern "C" fn dh_sym_mark(at: u64, len: usize, source: u32, offset: u32) 
 unsafe extern "C" fn dh_sym_variable(variable: *const c_char, set: *mut c_int) -> u32 {
     // SAFETY: the caller's name and flag.
     let own = unsafe { c_string(variable) };
+    touches::read(variable as u64, own.len() as u64 + 1, 0);
     let number = source::number(source::VARIABLE, source::hash(own));
     let input = !NOT_INPUT.contains(&own) && !own.starts_with(b"DEADHEAT_") && tell(number, own);
     // SAFETY: as above.
@@ -419,6 +425,7 @@ unsafe extern "C" fn deadheat_symbolic(at: *mut u8, len: usize, label: *const c_
     }
     // SAFETY: the caller's name.
     let own = unsafe { c_string(label) };
+    touches::read(label as u64, own.len() as u64 + 1, 0);
     let number = source::number(source::MARKED, source::hash(own));
     if tell(number, own) {
         // SAFETY: the caller's bytes.

@@ -1,113 +1,11 @@
-//! Small programs, written as functions of their input that leave a trace: the search must find every path,
-//! each once, and count what it cannot know.
+//! Small programs: the search must find every path, each once, and count what it cannot know.
 
-use deadheat_explore::evaluate::{binary, compare};
-use deadheat_explore::expression::{Op, Test, mask};
+use super::simulated::{Run, Value, run};
 use deadheat_explore::path::{Path, TraceError};
 use deadheat_explore::sat_solver::SatSolver;
 use deadheat_explore::{Assignment, Bounds, Order, Own, Prover, Search, Side, Symbol};
-use deadheat_wire::trace::{self, Constraint, Node, constraint, op};
+use deadheat_wire::trace::{self, op};
 use std::collections::BTreeSet;
-
-/// A value with its expression, as instrumented code has it.
-#[derive(Clone, Copy)]
-struct Value {
-    node: u32,
-    value: u64,
-    width: u32,
-}
-
-struct Run<'a> {
-    input: &'a Assignment,
-    nodes: Vec<Node>,
-    constraints: Vec<Constraint>,
-    log: Vec<(u64, bool)>,
-}
-
-impl Run<'_> {
-    fn make(&mut self, op: u8, width: u32, (a, b, c): (u32, u32, u32), value: u64) -> Value {
-        let value = mask(value, width);
-        let node = self.nodes.len() as u32;
-        self.nodes.push(Node {
-            op,
-            width: width as u8,
-            low: 0,
-            a,
-            b,
-            c,
-            value,
-        });
-        Value { node, value, width }
-    }
-
-    fn byte(&mut self, offset: u32) -> Value {
-        let value = self.input.get(&Symbol { source: 1, offset }).copied().unwrap_or(0);
-        self.make(op::SYMBOL, 8, (1, offset, 0), value.into())
-    }
-
-    fn constant(&mut self, value: u64, width: u32) -> Value {
-        self.make(op::CONST, width, (0, 0, 0), value)
-    }
-
-    fn int(&mut self, a: Value) -> Value {
-        self.make(op::ZERO_EXTEND, 32, (a.node, 0, 0), a.value)
-    }
-
-    fn calc(&mut self, code: u8, a: Value, b: Value) -> Value {
-        let ops = [Op::Add, Op::Sub, Op::Mul];
-        let value = binary(ops[code as usize], a.value, b.value, a.width);
-        self.make(code, a.width, (a.node, b.node, 0), value)
-    }
-
-    /// `if (a TEST b)`.
-    fn branch(&mut self, site: u64, code: u8, a: Value, b: Value) -> bool {
-        let holds = match code {
-            op::EQ => a.value == b.value,
-            op::NE => a.value != b.value,
-            op::ULT => a.value < b.value,
-            op::SGT => compare(Test::Slt, b.value, a.value, a.width),
-            _ => unreachable!(),
-        };
-        let condition = self.make(code, 1, (a.node, b.node, 0), holds.into());
-        self.constraints.push(Constraint {
-            site,
-            node: condition.node,
-            thread: 0,
-            kind: constraint::BRANCH,
-            taken: holds.into(),
-        });
-        self.log.push((site, holds));
-        holds
-    }
-
-    fn bytes(&self) -> Vec<u8> {
-        let mut bytes = vec![0; trace::NODES_AT + self.nodes.len() * trace::NODE_SIZE];
-        bytes[..8].copy_from_slice(&trace::MAGIC);
-        let mut word = |at: usize, n: usize| bytes[at..at + 4].copy_from_slice(&(n as u32).to_le_bytes());
-        word(trace::NODE_COUNT_AT, self.nodes.len());
-        word(trace::CONSTRAINT_COUNT_AT, self.constraints.len());
-        for (n, c) in self.constraints.iter().enumerate() {
-            let at = trace::CONSTRAINTS_AT + n * trace::CONSTRAINT_SIZE;
-            bytes[at..at + trace::CONSTRAINT_SIZE].copy_from_slice(&c.encode());
-        }
-        for (n, node) in self.nodes.iter().enumerate() {
-            let at = trace::NODES_AT + n * trace::NODE_SIZE;
-            bytes[at..at + trace::NODE_SIZE].copy_from_slice(&node.encode());
-        }
-        bytes
-    }
-}
-
-fn run(program: impl Fn(&mut Run), input: &Assignment) -> (Vec<u8>, Vec<(u64, bool)>) {
-    let mut run = Run {
-        input,
-        nodes: vec![Node::default()],
-        constraints: Vec::new(),
-        log: Vec::new(),
-    };
-    program(&mut run);
-    (run.bytes(), run.log)
-}
 
 /// Reads a decimal number: branches at sites 1 and 2.
 fn number(run: &mut Run, from: u32, most: u32) -> Value {
