@@ -87,6 +87,16 @@ extern "C" int dh_address_parts(LLVMValueRef gep, LLVMValueRef *variables, int64
   return N;
 }
 
+// Functions with more blocks than `most` take the register allocator that works across blocks many minutes. If there is
+// one, the module is compiled with the one that does not: slower code, in linear time.
+extern "C" void dh_allocate_registers(LLVMModuleRef module, unsigned most) {
+  auto IsLarge = [most](const Function &F) { return F.size() > most; };
+  auto &Options = cl::getRegisteredOptions();
+  auto Known = Options.find("optimize-regalloc");
+  if (any_of(*unwrap(module), IsLarge) && Known != Options.end() && !Known->second->getNumOccurrences())
+    Known->second->addOccurrence(0, "optimize-regalloc", "false");
+}
+
 // Whether a call hands a structure over by copy.
 extern "C" int dh_has_byval(LLVMValueRef call) {
   auto *C = cast<CallBase>(unwrap(call));

@@ -76,6 +76,7 @@ int dh_symbolic();
 int dh_touches();
 void dh_split_at_calls(LLVMValueRef function);
 int dh_is_standard_stream(LLVMValueRef call, int argument);
+void dh_allocate_registers(LLVMModuleRef module, unsigned most);
 void dh_allow_optimisation(LLVMModuleRef module);
 int dh_address_parts(LLVMValueRef gep, LLVMValueRef *variables, int64_t *scales, int64_t *constant, int most);
 int dh_has_byval(LLVMValueRef call);

@@ -13,6 +13,9 @@ use llvm_sys::core::*;
 use llvm_sys::prelude::*;
 use llvm_sys::{LLVMAttributeFunctionIndex, LLVMLinkage};
 
+/// Blocks of a function of the symbolic flavour, which has several for each access to memory, that is large.
+const LARGE: u32 = 2_000;
+
 /// Instruments a module.
 ///
 /// # Safety
@@ -32,6 +35,8 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
     if inline_assembly::in_module(module) {
         unit.flags |= UNIT_OPAQUE_ASSEMBLY;
     }
+    // Detection runs in the program itself, never in its symbolic flavour.
+    let symbolic = llvm!(shim::dh_symbolic()) != 0;
     for (n, function) in ir::functions(module).into_iter().enumerate() {
         let treatment = watched_functions::treatment(function);
         if watched_functions::stands_before_runtime(function) {
@@ -68,11 +73,14 @@ pub unsafe extern "C" fn dh_instrument(module: LLVMModuleRef) {
                         function,
                         n,
                         &mut watched,
-                        treatment == Treatment::Both,
+                        treatment == Treatment::Both && !symbolic,
                     );
                 }
             }
         }
+    }
+    if symbolic {
+        llvm!(shim::dh_allocate_registers(module, LARGE));
     }
     tables.write(&ir, &unit);
     seen_functions::write(module);

@@ -48,6 +48,8 @@ pub struct RawHoisted {
 }
 
 unsafe extern "C" {
+    pub fn dh_symbolic() -> i32;
+    pub fn dh_allocate_registers(module: LLVMModuleRef, most: u32);
     pub fn dh_register(pass_builder: *mut c_void);
     pub fn dh_compress(input: *const u8, length: usize, output: *mut u8, capacity: usize) -> usize;
     pub fn dh_clone(function: LLVMValueRef, clone: *mut LLVMValueRef) -> *mut c_void;
