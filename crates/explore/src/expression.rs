@@ -100,6 +100,8 @@ pub struct Store {
     sets: Vec<Rc<[Symbol]>>,
     known_sets: FxHashMap<Rc<[Symbol]>, u32>,
     unions: FxHashMap<(u32, u32), u32>,
+    /// Extracts that were taken apart: operands are shared, so that without this the work could double at each level.
+    pub(crate) extracts: FxHashMap<(Expr, u32, u32), Expr>,
 }
 
 impl Default for Store {
@@ -111,6 +113,7 @@ impl Default for Store {
             sets: vec![empty.clone()],
             known_sets: FxHashMap::from_iter([(empty, 0)]),
             unions: FxHashMap::default(),
+            extracts: FxHashMap::default(),
         }
     }
 }

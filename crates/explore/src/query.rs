@@ -9,7 +9,7 @@
 
 use crate::evaluate::{Assignment, Evaluation};
 use crate::expression::{Expr, Store, Symbol};
-use crate::path::{Constraint, Path};
+use crate::path::{Constraint, Kind, Path};
 use crate::solver::{Answer, Literal, Solver, minimal_core};
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
@@ -18,6 +18,8 @@ use std::collections::VecDeque;
 const MODELS: usize = 32;
 /// Most literals of a query; what is longer is given up as unknown.
 pub const LONGEST: usize = 4_096;
+/// With more fixed addresses than this a query holds none of them: they are hashes, mostly, and those are hard.
+const MOST_PINS: usize = 4;
 
 /// Conflicts of a question that only saves work if it is answered soon.
 const LITTLE: u64 = 200;
@@ -165,6 +167,26 @@ impl Prover {
             answers: FxHashMap::default(),
             models: VecDeque::new(),
             asked: Asked::default(),
+        }
+    }
+
+    /// Asks for the other side of the constraint at `position`, the constraints of `slice` held. Addresses that were
+    /// fixed to their values are let go where that is the only way: what the program finds at another address is not
+    /// known, so such a run may leave the path, but what is infeasible is so whatever the addresses.
+    pub fn turn_freely(&mut self, store: &Store, path: &Path, slice: &[u32], position: u32) -> Turned {
+        let is_pin = |p: &&u32| path.constraints[**p as usize].kind == Kind::Pin;
+        let pins = slice.iter().filter(is_pin).count();
+        if pins == 0 {
+            return self.turn(store, path, slice, position);
+        }
+        let free: Vec<u32> = slice.iter().filter(|p| !is_pin(p)).copied().collect();
+        let loose = self.turn(store, path, &free, position);
+        if pins > MOST_PINS || !matches!(loose, Turned::Input(_)) {
+            return loose;
+        }
+        match self.turn(store, path, slice, position) {
+            Turned::Input(exact) => Turned::Input(exact),
+            _ => loose,
         }
     }
 

@@ -480,7 +480,12 @@ impl Search {
             let Some(wish) = self.pending.remove(&queued.wish.prefix) else {
                 continue;
             };
-            match self.prover.turn(&self.store, &wish.path, &wish.slice, wish.position) {
+            let (store, path) = (&self.store, &wish.path);
+            let turned = match self.order {
+                Order::Generational => self.prover.turn_freely(store, path, &wish.slice, wish.position),
+                Order::DepthFirst => self.prover.turn(store, path, &wish.slice, wish.position),
+            };
+            match turned {
                 Turned::Input(changes) => {
                     if is_new {
                         self.in_flight.insert(wish.turn);

@@ -8,6 +8,16 @@
 use crate::evaluate::{binary, compare};
 use crate::expression::{Expr, Node, Op, Store, Symbol, Test, mask, signed};
 
+/// Whether each bit of the result depends on the operands' bits at its place alone.
+fn by_bits(op: Op) -> bool {
+    matches!(op, Op::And | Op::Or | Op::Xor)
+}
+
+/// Whether the low bits of the result depend on the operands' low bits alone.
+fn by_low_bits(op: Op) -> bool {
+    matches!(op, Op::Add | Op::Sub | Op::Mul)
+}
+
 impl Store {
     /// A constant.
     pub fn constant_of(&mut self, value: u64, width: u32) -> Expr {
@@ -274,13 +284,14 @@ impl Store {
                 }
             }
             Node::SignExtend(inner) if low + width <= self.width(inner) => self.extract(inner, low, width),
-            Node::Binary(op @ (Op::And | Op::Or | Op::Xor), a, b) => {
+            Node::Binary(op, a, b) if by_bits(op) || by_low_bits(op) && low == 0 => {
+                if let Some(known) = self.extracts.get(&(of, low, width)) {
+                    return *known;
+                }
                 let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
-                self.binary(op, a, b)
-            }
-            Node::Binary(op @ (Op::Add | Op::Sub | Op::Mul), a, b) if low == 0 => {
-                let (a, b) = (self.extract(a, 0, width), self.extract(b, 0, width));
-                self.binary(op, a, b)
+                let made = self.binary(op, a, b);
+                self.extracts.insert((of, low, width), made);
+                made
             }
             Node::IfThenElse(c, a, b) if self.constant(a).is_some() && self.constant(b).is_some() => {
                 let (a, b) = (self.extract(a, low, width), self.extract(b, low, width));
