@@ -10,6 +10,7 @@
 //! there is no clock in it.
 
 mod bad_ends;
+mod input_files;
 mod kept;
 mod running;
 mod telling;
@@ -21,13 +22,16 @@ use crate::explored_input::told;
 use crate::hunt::{Extent, Hunt, HuntError, Options, hunt};
 use crate::phase_one::{Ending, PhaseOne};
 use crate::progress::Progress;
+use crate::site_index::SiteIndex;
 use crate::store::{self, Store, StoreError};
 use deadheat_confirm::{Oracle, Program, Stage, StageOptions};
 pub use deadheat_explore::{Bounds, Order, Prune};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_report::finding::{self, Finding, Report, Stats};
+use input_files::InputFiles;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 use telling::ids;
 
@@ -110,6 +114,9 @@ struct Explorer<'a> {
     coverage: Coverage,
     longest: u32,
     most_arguments: u32,
+    files: InputFiles,
+    /// Of the program as the first run loaded it.
+    sites: Arc<SiteIndex>,
     failures: u64,
     /// Inputs of the exploration that this one goes on from.
     before: u64,
@@ -168,6 +175,8 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         coverage,
         longest: (program.stdin.len() as u32).saturating_add(how.room),
         most_arguments: program.args.len() as u32 + 1 + MORE_ARGUMENTS,
+        files: InputFiles::default(),
+        sites: Arc::default(),
         failures: 0,
         before: 0,
         given_up: Vec::new(),
@@ -175,6 +184,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         runs: 0,
         progress: Progress::new(options.quiet),
     };
+    explorer.files = InputFiles::of(&program, options.setup.is_some(), &explorer.plain.isolation);
     let kept = explorer.at_store(&program, |explorer, store| {
         explorer.notices.extend(store.warnings.iter().cloned());
         if how.anew {

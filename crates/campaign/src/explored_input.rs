@@ -47,7 +47,15 @@ pub fn changed(parent: &Program, path: &Path, changes: &Assignment) -> Program {
                     program.stdin[at] = *value;
                 }
             }
-            source::STDIN_LENGTH => lengths.push(low),
+            source::STDIN_LENGTH | source::FILE_LENGTH => lengths.push((kind, low)),
+            source::FILE => {
+                if let Some(bytes) = file(&mut program, path, low).filter(|_| at < LONGEST) {
+                    if bytes.len() <= at {
+                        bytes.resize(at + 1, FILLER);
+                    }
+                    bytes[at] = *value;
+                }
+            }
             source::ARGUMENT_COUNT => {
                 let count = usize::from(*value).clamp(1, MOST_ARGUMENTS) - 1;
                 program.args.resize(count, OsString::new());
@@ -75,9 +83,16 @@ pub fn changed(parent: &Program, path: &Path, changes: &Assignment) -> Program {
             }
         }
     }
-    for low in lengths {
-        let length = word(source::STDIN_LENGTH, low) as usize;
-        program.stdin.resize(length.min(LONGEST), FILLER);
+    for (kind, low) in lengths {
+        let length = (word(kind, low) as usize).min(LONGEST);
+        match kind {
+            source::STDIN_LENGTH => program.stdin.resize(length, FILLER),
+            _ => {
+                if let Some(bytes) = file(&mut program, path, low) {
+                    bytes.resize(length, FILLER);
+                }
+            }
+        }
     }
     for (number, bytes) in texts {
         let (kind, low) = source::split(number);
@@ -93,7 +108,23 @@ pub fn changed(parent: &Program, path: &Path, changes: &Assignment) -> Program {
     }
     program.chosen.values.sort();
     program.chosen.variables.sort();
+    program.chosen.files.sort();
     program
+}
+
+/// The contents of a file that is input, to be changed; none if it is gone.
+fn file<'a>(program: &'a mut Program, path: &Path, low: u32) -> Option<&'a mut Vec<u8>> {
+    let name = path.names.get(&source::number(source::FILE, low))?;
+    let files = &mut program.chosen.files;
+    let known = match files.iter().position(|(known, _)| known == name) {
+        Some(known) => known,
+        None => {
+            let contents = std::fs::read(program.directory.join(OsStr::from_bytes(name))).ok()?;
+            files.push((name.clone(), contents));
+            files.len() - 1
+        }
+    };
+    Some(&mut files[known].1)
 }
 
 /// A C string with some bytes changed, up to its new end.
@@ -179,7 +210,9 @@ fn chosen(chosen: &Chosen) -> Vec<String> {
             _ => format!("marked bytes {}", hex(bytes)),
         }
     });
-    variables.chain(values).collect()
+    let files = chosen.files.iter();
+    let files = files.map(|(name, contents)| format!("file {} {}", String::from_utf8_lossy(name), shown(contents)));
+    variables.chain(files).chain(values).collect()
 }
 
 fn hex(bytes: &[Option<u8>]) -> String {
@@ -270,5 +303,30 @@ mod tests {
             "rand() giving 0, 7",
         ];
         assert_eq!(told.differences, expected);
+    }
+
+    #[test]
+    fn a_file_is_changed_beside_the_one_that_is_there() {
+        let directory = std::env::temp_dir().join(format!("dh-changed-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).unwrap();
+        std::fs::write(directory.join("data"), "abc").unwrap();
+        let given = Program {
+            directory: directory.clone(),
+            ..program()
+        };
+        let low = source::hash(b"data");
+        let path = Path {
+            names: BTreeMap::from([(source::number(source::FILE, low), b"data".to_vec())]),
+            ..Path::default()
+        };
+        let changes = Assignment::from([
+            (symbol(source::FILE, low, 1), b'X'),
+            (symbol(source::FILE_LENGTH, low, 0), 4),
+        ]);
+        let own = changed(&given, &path, &changes);
+        assert_eq!(own.chosen.files, [(b"data".to_vec(), b"aXc\n".to_vec())]);
+        assert_eq!(told("i1".into(), &given, &own).differences, [r#"file data "aXc\n""#]);
+        assert_eq!(std::fs::read(directory.join("data")).unwrap(), b"abc");
+        std::fs::remove_dir_all(&directory).unwrap();
     }
 }

@@ -7,6 +7,7 @@
 //! | `ID/argv` | the arguments, each ended by a zero byte |
 //! | `ID/env` | variables that were set (`NAME=VALUE`) or taken away (`NAME`), each ended by a zero byte |
 //! | `ID/stdin` | standard input |
+//! | `ID/files/NAME` | files in the working directory with their changed contents; others lie at `ID/elsewhere/NAME` |
 
 use crate::explored_input::told;
 use crate::input::Input;
@@ -27,10 +28,16 @@ pub fn export(inputs: &[Input], given: &Program, directory: &Path) -> Result<(),
         let (id, program) = (input.id(), input.program());
         let own = directory.join(&id);
         let differences = told(id.clone(), given, &program).differences.join("; ");
-        let beyond = !program.chosen.values.is_empty();
+        let elsewhere = |name: &[u8]| name.starts_with(b"/");
+        let beyond = !program.chosen.values.is_empty() || program.chosen.files.iter().any(|f| elsewhere(&f.0));
         write(&own, "stdin", &program.stdin)?;
         let arguments: Vec<&[u8]> = program.args.iter().map(|a| a.as_bytes()).collect();
         write(&own, "argv", &zero_ended(arguments.iter().map(|a| a.to_vec())))?;
+        for (name, contents) in &program.chosen.files {
+            let place = if elsewhere(name) { "elsewhere" } else { "files" };
+            let name = String::from_utf8_lossy(name);
+            write(&own, &format!("{place}/{}", name.trim_start_matches('/')), contents)?;
+        }
         let variables = program.chosen.variables.iter().map(variable);
         write(&own, "env", &zero_ended(variables))?;
         write(
@@ -50,7 +57,8 @@ pub fn export(inputs: &[Input], given: &Program, directory: &Path) -> Result<(),
 
 fn write(directory: &Path, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
     let path = directory.join(name);
-    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, bytes));
+    let written =
+        std::fs::create_dir_all(path.parent().unwrap_or(directory)).and_then(|()| std::fs::write(&path, bytes));
     written.map_err(|error| ExportError(path, error))
 }
 
@@ -69,7 +77,8 @@ fn variable((name, value): &(Vec<u8>, Option<Vec<u8>>)) -> Vec<u8> {
 fn script(program: &Program, setup: Option<&str>, differences: &str, beyond: bool) -> Vec<u8> {
     let mut text = format!("#!/bin/sh\n# {differences}\n").into_bytes();
     if beyond {
-        text.extend(b"# Random numbers, the time and marked bytes are not given here: they are as they come.\n");
+        text.extend(b"# Random numbers, the time and marked bytes are not given here: they are as they come. Files outside the\n");
+        text.extend(b"# working directory, if there are any in `elsewhere`, have to be put there by hand.\n");
     }
     let mut line = |words: &[&[u8]]| {
         text.extend(words.concat());
@@ -80,7 +89,18 @@ fn script(program: &Program, setup: Option<&str>, differences: &str, beyond: boo
         b"[ \"$PROGRAM\" ] || PROGRAM=",
         &quoted(program.file.as_os_str().as_bytes()),
     ]);
-    line(&[b"cd ", &quoted(program.directory.as_os_str().as_bytes()), b" || exit"]);
+    let directory = quoted(program.directory.as_os_str().as_bytes());
+    if program.chosen.files.iter().any(|(name, _)| !name.starts_with(b"/")) {
+        // The files that are there stay as they are.
+        line(&[
+            b"work=$(mktemp -d) && cp -R ",
+            &directory,
+            b"/. \"$work\" && cp -R \"$here/files/.\" \"$work\" || exit",
+        ]);
+        line(&[b"cd \"$work\" || exit"]);
+    } else {
+        line(&[b"cd ", &directory, b" || exit"]);
+    }
     if let Some(setup) = setup {
         line(&[b"sh -c ", &quoted(setup.as_bytes()), b" || exit"]);
     }

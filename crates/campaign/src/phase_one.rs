@@ -50,8 +50,8 @@ pub struct PhaseOne {
     pub candidates: Candidates,
     /// Cycles of waiting.
     pub cycles: WaitingCycles,
-    /// Names of the sites.
-    pub sites: SiteIndex,
+    /// Names of the sites; shared by those who look at one program again and again.
+    pub sites: Arc<SiteIndex>,
     /// Schedules that were looked at.
     pub schedules: u32,
     /// Runs that say nothing.
@@ -74,6 +74,14 @@ pub struct PhaseOne {
 }
 
 impl PhaseOne {
+    /// One that has found nothing, in a program with these sites.
+    pub fn of(sites: Arc<SiteIndex>) -> PhaseOne {
+        PhaseOne {
+            sites,
+            ..PhaseOne::default()
+        }
+    }
+
     /// Whether further schedules are worth while. `late`: phase 1 had its share of the budget.
     pub fn done(&self, late: bool) -> bool {
         self.schedules >= SCHEDULES || self.barren >= BARREN || late && self.schedules >= LEAST
@@ -116,7 +124,7 @@ impl PhaseOne {
             let plan = Plan { mode, ..plan };
             let run = stage.run(&plan)?;
             self.limits.add(&run);
-            self.sites.extend(&run.records.modules);
+            self.know(&run);
             added += self.candidates.add(&run.records, &plan, &self.sites);
         }
         self.barren = if added > 0 || first { 0 } else { self.barren + 1 };
@@ -137,7 +145,7 @@ impl PhaseOne {
         let mode = Mode::Confirm(watched);
         let run = stage.run(&Plan { mode, ..plan.clone() })?;
         self.limits.add(&run);
-        self.sites.extend(&run.records.modules);
+        self.know(&run);
         Ok(self.cycles.add(&run.records))
     }
 
@@ -151,9 +159,19 @@ impl PhaseOne {
         u32::try_from((points / SHORT_TURNS).max(SHORT_TURN)).unwrap_or(u32::MAX)
     }
 
+    fn know(&mut self, run: &Run) {
+        // Another input may load other libraries.
+        if self.schedules == 1 && !self.sites.agrees(&run.records.modules) {
+            self.sites = Arc::default();
+        }
+        if !self.sites.is_of(&run.records.modules) {
+            Arc::make_mut(&mut self.sites).extend(&run.records.modules);
+        }
+    }
+
     fn keep(&mut self, plan: &Plan, run: Run, first: bool) {
         let outcome = Outcome::of(&run);
-        self.sites.extend(&run.records.modules);
+        self.know(&run);
         self.inconclusive += u32::from(outcome.inconclusive());
         self.whole += u32::from(!outcome.inconclusive());
         self.longest = self.longest.max(run.elapsed);

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 /// The sections of one linked file.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct File {
     descs: (u64, Vec<u8>),
     meta: (u64, Vec<u8>),
@@ -27,7 +27,7 @@ struct File {
 }
 
 /// Index over the sites of the modules of a run, in the order of [`SiteId::module`].
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct SiteIndex {
     /// Of each module its path, and whether its sites are calls.
     paths: Vec<(String, bool)>,
@@ -148,6 +148,16 @@ impl SiteIndex {
         for module in modules.iter().skip(self.paths.len()) {
             self.add(module);
         }
+    }
+
+    /// Whether it knows no module.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// Whether these are its modules.
+    pub fn is_of(&self, modules: &[Module]) -> bool {
+        self.paths.len() == modules.len() && self.agrees(modules)
     }
 
     /// Whether the modules of another run have the same numbers.

@@ -8,6 +8,8 @@
 
 use crate::launch::{self, Namespaces};
 use crate::program::Program;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// How runs are kept apart.
@@ -105,6 +107,18 @@ impl Isolation {
         }
     }
 
+    /// Whether a run can be given another file of this name, absolute or relative to the working directory.
+    pub fn can_replace(&self, name: &Path, working_directory: &Path) -> bool {
+        match self {
+            Isolation::Overlay { directories, .. } => {
+                let path = working_directory.join(name);
+                directories.iter().any(|d| path.starts_with(d))
+            }
+            Isolation::Copy => name.is_relative(),
+            Isolation::Shared(_) => false,
+        }
+    }
+
     /// What a user should know of it.
     pub fn limits(&self) -> Option<String> {
         match self {
@@ -144,6 +158,9 @@ fn directories(program: &Program) -> Vec<PathBuf> {
         };
         wanted.extend(named.map(Path::to_path_buf));
     }
+    let changed = program.chosen.files.iter();
+    let changed = changed.map(|(name, _)| program.directory.join(OsStr::from_bytes(name)));
+    wanted.extend(changed.filter_map(|path| path.parent().map(Path::to_path_buf)));
     let mut wanted: Vec<PathBuf> = wanted
         .iter()
         .filter_map(|d| d.canonicalize().ok())
@@ -207,7 +224,13 @@ pub(crate) fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
         } else if kind.is_symlink() {
             std::os::unix::fs::symlink(std::fs::read_link(entry.path())?, target)?;
         } else if kind.is_file() {
-            std::fs::copy(entry.path(), target)?;
+            std::fs::copy(entry.path(), &target)?;
+            // Files that are older than the run are input, and programs look at their times.
+            std::fs::File::options()
+                .append(true)
+                .open(&target)
+                .and_then(|file| file.set_modified(entry.metadata()?.modified()?))
+                .unwrap_or_default();
         }
     }
     Ok(())

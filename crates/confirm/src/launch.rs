@@ -48,6 +48,9 @@ pub(crate) struct Launch<'a> {
     /// Start it under this soft limit of the stack.
     pub stack_limit: Option<u64>,
     pub setup: Option<&'a str>,
+    /// Files that are put in the place of others, in the run's own file system: names relative to `directory` or
+    /// absolute, with their contents.
+    pub files: &'a [(Vec<u8>, Vec<u8>)],
     /// Put a supervisor between, which waits for all that the program leaves behind.
     pub supervised: bool,
     /// Namespaces, directories to overlay, and the run's own directory (for mount points).
@@ -61,7 +64,16 @@ struct Child0 {
     fixed_addresses: bool,
     stack_limit: Option<u64>,
     setup: Option<Setup>,
+    replacements: Vec<Replacement>,
     supervised: bool,
+}
+
+/// A file in the place of another, with that one's mode and times.
+struct Replacement {
+    path: CString,
+    contents: Vec<u8>,
+    mode: libc::mode_t,
+    times: [libc::timespec; 2],
 }
 
 struct Private {
@@ -96,6 +108,40 @@ unsafe impl Sync for Setup {}
 
 fn text(s: &OsStr) -> io::Result<CString> {
     CString::new(s.as_bytes()).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))
+}
+
+impl Replacement {
+    fn new(directory: &Path, (name, contents): &(Vec<u8>, Vec<u8>)) -> io::Result<Replacement> {
+        let own = std::fs::metadata(directory.join(OsStr::from_bytes(name)))?;
+        let time = |tv_sec, tv_nsec| libc::timespec { tv_sec, tv_nsec };
+        Ok(Replacement {
+            path: text(OsStr::from_bytes(name))?,
+            contents: contents.clone(),
+            mode: own.mode() & 0o7777,
+            times: [time(own.atime(), own.atime_nsec()), time(own.mtime(), own.mtime_nsec())],
+        })
+    }
+
+    fn put(&self) -> io::Result<()> {
+        // SAFETY: live C strings and buffers; the descriptor is this child's own.
+        unsafe {
+            succeeded(libc::unlink(self.path.as_ptr()))?;
+            let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL | libc::O_CLOEXEC;
+            let fd = libc::open(self.path.as_ptr(), flags, self.mode);
+            succeeded(fd)?;
+            let mut rest = self.contents.as_slice();
+            while !rest.is_empty() {
+                let n = libc::write(fd, rest.as_ptr().cast(), rest.len());
+                let Some(after) = usize::try_from(n).ok().and_then(|n| rest.get(n..)) else {
+                    return Err(io::Error::last_os_error());
+                };
+                rest = after;
+            }
+            succeeded(libc::fchmod(fd, self.mode))?;
+            succeeded(libc::futimens(fd, self.times.as_ptr()))?;
+            succeeded(libc::close(fd))
+        }
+    }
 }
 
 impl Setup {
@@ -303,6 +349,9 @@ impl Child0 {
         }
         // SAFETY: a live C string.
         succeeded(unsafe { libc::chdir(self.directory.as_ptr()) })?;
+        for replacement in &self.replacements {
+            replacement.put()?;
+        }
         if let Some(setup) = &self.setup {
             setup.run()?;
         }
@@ -379,6 +428,11 @@ impl Launch<'_> {
             fixed_addresses: self.fixed_addresses,
             stack_limit: self.stack_limit,
             setup: self.setup.map(|c| Setup::new(c, self.environment)).transpose()?,
+            replacements: self
+                .files
+                .iter()
+                .map(|file| Replacement::new(self.directory, file))
+                .collect::<io::Result<_>>()?,
             supervised: self.supervised,
         };
         let [stdin, stdout, stderr] = self.stdio;
@@ -466,6 +520,7 @@ pub(crate) fn probe(namespaces: Namespaces, directories: &[PathBuf], run: &Path)
         fixed_addresses: false,
         stack_limit: None,
         setup: None,
+        files: &[],
         supervised: false,
         private: Some((namespaces, directories, run)),
     };

@@ -32,12 +32,14 @@ pub struct Chosen {
     pub variables: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     /// Values of random numbers, time and marked buffers, as in the plan.
     pub values: Vec<(u32, Vec<Option<u8>>)>,
+    /// Files with other contents than they have: names relative to the working directory, or absolute.
+    pub files: Vec<(Vec<u8>, Vec<u8>)>,
 }
 
 impl Chosen {
     /// Whether nothing was chosen.
     pub fn is_empty(&self) -> bool {
-        self.variables.is_empty() && self.values.is_empty()
+        self.variables.is_empty() && self.values.is_empty() && self.files.is_empty()
     }
 }
 

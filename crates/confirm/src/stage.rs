@@ -28,12 +28,13 @@ use deadheat_wire::channel::MAGIC;
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
 use deadheat_wire::record::Notice;
 use deadheat_wire::trace as trace_layout;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -288,6 +289,13 @@ impl Stage {
     /// Runs the program under a plan in gdb, on the terminal, on the real files. The runtime raises
     /// SIGTRAP where the plan says; going on from there does not deliver it.
     pub fn debug(&self, plan: &Plan) -> io::Result<ExitStatus> {
+        if let Some((name, _)) = self.program.chosen.files.first() {
+            let name = String::from_utf8_lossy(name);
+            let told = "gdb runs the program on the real files, and the input changes";
+            return Err(io::Error::other(format!(
+                "{told} `{name}`; write it out (deadheat explore --export DIR) and hunt with that file first"
+            )));
+        }
         let directory = self.scratch.run()?;
         self.files(&directory, Some(&self.given(plan)))?;
         let mut text = String::from("set confirm off\nset pagination off\n");
@@ -532,8 +540,20 @@ impl Stage {
         }
     }
 
+    /// An input that changes files needs runs that have their own.
+    fn check_files(&self) -> Result<(), RunError> {
+        for (name, _) in &self.program.chosen.files {
+            let name = Path::new(OsStr::from_bytes(name));
+            if !self.isolation.can_replace(name, &self.program.directory) {
+                return Err(RunError::NotOwnFile(name.into()));
+            }
+        }
+        Ok(())
+    }
+
     /// Starts the program with this standard input; `supervised`: with somebody who waits for all that it leaves behind.
     fn spawn(&self, place: &Prepared, plan: bool, stdin: &OwnedFd, supervised: bool) -> Result<Child, RunError> {
+        self.check_files()?;
         let directory = self.directory(&place.directory);
         let own = place.directory.join("");
         let private = match &self.isolation {
@@ -558,6 +578,7 @@ impl Stage {
             fixed_addresses: plan,
             stack_limit: unusual_stack().filter(|_| plan).map(|_| USUAL_STACK),
             setup: self.options.setup.as_deref(),
+            files: &self.program.chosen.files,
             supervised,
             private,
         };

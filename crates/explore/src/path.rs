@@ -72,6 +72,8 @@ pub struct Losses {
     pub cut_constraints: u64,
     /// Nodes whose recorded value was not that of their operation.
     pub wrong: u64,
+    /// Files that were read and are no input.
+    pub files: u64,
 }
 
 impl Losses {
@@ -90,6 +92,7 @@ impl std::ops::AddAssign for Losses {
         self.cut_nodes += other.cut_nodes;
         self.cut_constraints += other.cut_constraints;
         self.wrong += other.wrong;
+        self.files += other.files;
     }
 }
 
@@ -133,6 +136,7 @@ impl Path {
                 cut_nodes: trace.word(trace::CUT_NODES_AT).into(),
                 cut_constraints: trace.word(trace::CUT_CONSTRAINTS_AT).into(),
                 wrong: 0,
+                files: trace.word(trace::FILES_LEFT_OUT_AT).into(),
             },
             names: trace.names().map(|(source, name)| (source, name.to_vec())).collect(),
             ..Path::default()

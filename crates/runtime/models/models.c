@@ -17,7 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #undef errno
 #define errno (*__errno_location())
@@ -28,9 +30,10 @@ typedef unsigned char u8;
 extern int dh_sym_active(void);
 extern void dh_sym_mark(void *bytes, size_t length, unsigned source, unsigned offset);
 extern void dh_sym_assume(int holds);
-extern void dh_sym_opened(int fd, const char *path);
 extern int dh_sym_is_source(int fd);
 extern void dh_sym_streamed(int fd, off_t at, void *bytes, size_t got, size_t wanted);
+extern int dh_sym_ends_at(int fd, off_t at, off_t *size);
+extern void dh_sym_status(int fd, const char *path, struct stat *status);
 extern unsigned dh_sym_room(void);
 extern int dh_sym_most_arguments(void);
 extern unsigned dh_sym_variable(const char *name, int *set);
@@ -449,14 +452,39 @@ long long dh_model_atoll(const char *s) { return dh_model_strtol(s, 0, 10); }
 
 // ---- streams
 
-FILE *dh_model_fopen(const char *path, const char *mode)
+// The length of a file is input, too, where the program asks for it.
+int dh_model_fstat(int fd, struct stat *status)
 {
-    FILE *f = fopen(path, mode);
-    if (f && dh_sym_active()) dh_sym_opened(fileno(f), path);
-    return f;
+    int error = fstat(fd, status);
+    if (!error && dh_sym_active()) dh_sym_status(fd, 0, status);
+    return error;
 }
 
-FILE *dh_model_fopen64(const char *path, const char *mode) { return dh_model_fopen(path, mode); }
+int dh_model_stat(const char *path, struct stat *status)
+{
+    int error = stat(path, status);
+    if (!error && dh_sym_active()) dh_sym_status(-1, path, status);
+    return error;
+}
+
+off_t dh_model_lseek(int fd, off_t offset, int whence)
+{
+    off_t at = lseek(fd, offset, whence), size;
+    if (whence == SEEK_END && dh_sym_ends_at(fd, at - offset, &size)) return size + offset;
+    return at;
+}
+
+off_t dh_model_ftello(FILE *f)
+{
+    off_t at = ftello(f), size;
+    return dh_sym_active() && dh_sym_ends_at(fileno(f), at, &size) ? size : at;
+}
+
+int dh_model_fstat64(int fd, struct stat *status) { return dh_model_fstat(fd, status); }
+int dh_model_stat64(const char *path, struct stat *status) { return dh_model_stat(path, status); }
+off_t dh_model_lseek64(int fd, off_t offset, int whence) { return dh_model_lseek(fd, offset, whence); }
+long dh_model_ftell(FILE *f) { return dh_model_ftello(f); }
+off_t dh_model_ftello64(FILE *f) { return dh_model_ftello(f); }
 
 // Whether the stream reads input, and where it stands.
 static int dh_model_stands(FILE *f, off_t *at)

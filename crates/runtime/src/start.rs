@@ -131,7 +131,7 @@ fn take_control(plan: Plan) {
     observe::start(plan);
     site::attach_all();
     if let Some(symbolic) = &plan.symbolic {
-        concolic::sources::start();
+        concolic::files::start();
         if let Err(why) = concolic::start(symbolic) {
             refuse(why);
         }

@@ -64,15 +64,18 @@ pub struct Symbolic {
     pub trace: String,
     /// Bytes by which an argument or a variable may grow.
     pub room: u32,
-    /// Longest standard input and other files, in bytes. Not relative to the input's length, or the bound would be
-    /// another constraint for each input.
+    /// Longest standard input, in bytes. Not relative to the input's length, or the bound would be another constraint
+    /// for each input.
     pub longest: u32,
     /// Most arguments, the program's name counted.
     pub most_arguments: u32,
     /// Whether accesses are told, too; the flavour must be made for that.
     pub touches: bool,
-    /// Files that are input, as the program names them.
-    pub files: Vec<String>,
+    /// Largest file that is input, before it is changed; none is if this is 0.
+    pub largest_file: u32,
+    /// Files that are input wherever they lie, and those that were changed: their names, relative to the working
+    /// directory where they lie in it, and the longest that each may become.
+    pub files: Vec<(Vec<u8>, u32)>,
 }
 
 /// Where a run is stopped for a debugger.

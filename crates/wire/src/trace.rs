@@ -39,6 +39,8 @@ pub const CUT_NODES_AT: usize = 36;
 pub const CUT_CONSTRAINTS_AT: usize = 40;
 /// Loads at symbolic addresses that became a table of values.
 pub const TABLES_AT: usize = 44;
+/// Files that were read and are no input.
+pub const FILES_LEFT_OUT_AT: usize = 64;
 
 /// Used touches.
 pub const TOUCH_COUNT_AT: usize = 48;
@@ -132,7 +134,7 @@ pub mod source {
     pub const VARIABLE: u8 = 5;
     /// Whether it is set; one byte, 0 or 1.
     pub const VARIABLE_SET: u8 = 6;
-    /// File n of the plan (low bits), by offset.
+    /// A file (low bits: hash of its name), by offset.
     pub const FILE: u8 = 7;
     /// Its length, four bytes.
     pub const FILE_LENGTH: u8 = 8;
@@ -148,6 +150,15 @@ pub mod source {
     /// A source's number.
     pub const fn number(kind: u8, low: u32) -> u32 {
         (kind as u32) << 24 | (low & 0xff_ffff)
+    }
+
+    /// The source whose length this one is.
+    pub const fn of_length(source: u32) -> Option<u32> {
+        match split(source) {
+            (STDIN_LENGTH, low) => Some(number(STDIN, low)),
+            (FILE_LENGTH, low) => Some(number(FILE, low)),
+            _ => None,
+        }
     }
 
     /// A source's kind and its low bits.

@@ -22,6 +22,8 @@ pub struct Case {
     pub args: Vec<String>,
     /// Standard input of the program.
     pub stdin: String,
+    /// Files in its working directory, with their contents.
+    pub files: Vec<(String, String)>,
     /// Shell command of the client, if the program serves.
     pub client: Option<String>,
     /// Options of `hunt` that say what a good run is.
@@ -141,6 +143,7 @@ impl Case {
             name: name.to_owned(),
             args: Vec::new(),
             stdin: String::new(),
+            files: Vec::new(),
             client: None,
             oracle: Vec::new(),
             flags: Vec::new(),
@@ -184,6 +187,10 @@ impl Case {
             "client" => self.client = Some(value.trim().to_owned()),
             "expect-output" => self.oracle = vec!["--expect-output".into(), value.trim().into()],
             "check" => self.oracle = vec!["--check".into(), value.trim().into()],
+            "file" => {
+                let (name, contents) = value.trim().split_once(' ').ok_or("`file` is `file: NAME CONTENTS`")?;
+                self.files.push((name.to_owned(), contents.replace("\\n", "\n")));
+            }
             "stdin" => self.stdin = value.trim().replace("\\n", "\n"),
             "frontends" => {
                 if let Some(other) = words().find(|name| !["gcc", "clang"].contains(name)) {

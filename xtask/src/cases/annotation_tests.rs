@@ -11,13 +11,14 @@ fn refused(text: &str) -> String {
 #[test]
 fn reads_directives_and_marks() {
     let case = parse(
-        "//@ expect: harmful(segv)\n//@ args: 1 two\n//@ stdin: a\\nb\n//@ flags: -std=c++20\n\
+        "//@ expect: harmful(segv)\n//@ args: 1 two\n//@ stdin: a\\nb\n//@ file: data a b\\n\n//@ flags: -std=c++20\n\
          //@ levels: O0 O1 the store is merged\n// about\nx = 1; // RACE!(a) RACE!(b)\ny = x; // RACE!(a)\n\
          z = 2; // WARN(hunt:c) MAY(hunt:d) ordered\n",
     )
     .unwrap();
     assert_eq!(case.args, ["1", "two"]);
     assert_eq!(case.stdin, "a\nb");
+    assert_eq!(case.files, [("data".into(), "a b\n".into())]);
     assert_eq!(case.flags, ["-std=c++20"]);
     assert_eq!(case.levels, [Level::O0, Level::O1]);
     assert_eq!(case.stages, [Stage::Hunt]);
@@ -26,10 +27,10 @@ fn reads_directives_and_marks() {
         case.labels["a"],
         Label {
             ask: Ask::Real,
-            lines: [7, 8].into()
+            lines: [8, 9].into()
         }
     );
-    assert_eq!(case.labels["b"].lines, [7].into());
+    assert_eq!(case.labels["b"].lines, [8].into());
     assert_eq!(case.labels["c"].ask, Ask::Suspected(Stage::Hunt));
     assert_eq!(case.labels["d"].ask, Ask::Tolerated(Stage::Hunt));
 }

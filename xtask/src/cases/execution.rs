@@ -152,6 +152,9 @@ fn hunt(
         directory.join("log"),
     );
     fs::write(&input, &job.case.stdin).map_err(told)?;
+    for (name, contents) in &job.case.files {
+        fs::write(directory.join(name), contents).map_err(told)?;
+    }
     // A hunt takes seeds from its first on.
     let first = seed * SEEDS_OF_A_HUNT;
     let mut command = Command::new(tool);

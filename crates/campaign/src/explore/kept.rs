@@ -1,6 +1,7 @@
 //! An exploration as it is kept, so that the next one goes on where it stopped: what the search knows, and the inputs
 //! whose branches were not all turned. Their paths are traced again; nothing else is run twice.
 
+use super::input_files::{Hashes, hashes};
 use super::{Exploration, Explorer, Order, Prune};
 use crate::explored_input::with_variables;
 use crate::store::{Store, StoreError};
@@ -30,6 +31,8 @@ pub struct KeptExploration {
     /// Those that are to be looked at again: for their bad ends, or since detection did not come to them.
     looked_at: Vec<u32>,
     suspected: Vec<String>,
+    /// Files that were input, as they were.
+    files: Hashes,
     /// Branch sides, in the order of the flavour's rows.
     seen: Vec<[bool; 2]>,
 }
@@ -102,7 +105,8 @@ impl Explorer<'_> {
             return Ok(None);
         };
         let kept = store.exploration(input.program, input.hash())?;
-        Ok(kept.filter(|kept| kept.terms == Terms::of(self.how, given)))
+        let is_same = |files: &Hashes| *files == hashes(files.iter().map(|f| &f.0), &given.directory);
+        Ok(kept.filter(|kept| kept.terms == Terms::of(self.how, given) && is_same(&kept.files)))
     }
 
     /// Takes over what an earlier exploration came to.
@@ -167,6 +171,7 @@ impl Explorer<'_> {
             hunted: places(&self.hunted),
             looked_at: places(&looked_at),
             suspected: self.suspected.iter().cloned().collect(),
+            files: hashes(self.files_read().into_iter(), &given.directory),
             seen: self.coverage.branches.iter().map(|b| b.seen).collect(),
         };
         store.save_exploration(input.program, input.hash(), &kept)?;

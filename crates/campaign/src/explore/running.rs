@@ -5,15 +5,18 @@
 //! side by side, so neither does what an exploration comes to.
 
 use super::bad_ends::same_place;
+use super::input_files::InputFiles;
 use super::{Exploration, Explored, Explorer, SUSPECTED_HANG};
 use crate::explored_input::changed;
 use crate::hunt::Options;
 use crate::phase_one::PhaseOne;
+use crate::site_index::SiteIndex;
 use deadheat_confirm::candidate::Rules;
 use deadheat_confirm::{End, Isolation, Outcome, Program, RunError, Stage};
 use deadheat_explore::{Next, Path, Prune};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
 use deadheat_wire::trace::Trace;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -33,6 +36,8 @@ struct Runner<'a> {
     plain: &'a Stage,
     longest: u32,
     most_arguments: u32,
+    files: &'a InputFiles,
+    sites: &'a Arc<SiteIndex>,
 }
 
 impl Runner<'_> {
@@ -53,7 +58,8 @@ impl Runner<'_> {
                 longest: self.longest,
                 most_arguments: self.most_arguments,
                 touches: self.how.prune == Prune::RaceSafe,
-                files: Vec::new(),
+                largest_file: self.files.largest(),
+                files: self.files.longest(program, self.how.room),
             }),
             ..Plan::new(Mode::Schedule, Policy::Fifo)
         };
@@ -76,7 +82,7 @@ impl Runner<'_> {
             Ok(stage) => stage,
             Err(error) => return (0, Err(RunError::Refused(error.to_string()))),
         };
-        let mut phase = PhaseOne::default();
+        let mut phase = PhaseOne::of(self.sites.clone());
         let yields = Rules::new(self.options.seed).plan.hang_yields / SUSPECTED_HANG;
         let looked = phase.look(&stage, self.options.seed, self.options.switch, yields);
         (stage.runs(), looked.map(|()| phase))
@@ -92,6 +98,8 @@ impl Explorer<'_> {
             plain: &self.plain,
             longest: self.longest,
             most_arguments: self.most_arguments,
+            files: &self.files,
+            sites: &self.sites,
         }
     }
 
@@ -190,7 +198,12 @@ impl Explorer<'_> {
                 self.undetected.push(*number);
             }
             match looked {
-                Ok(phase) => new |= self.judge(*number, phase),
+                Ok(phase) => {
+                    if self.sites.is_empty() {
+                        self.sites = phase.sites.clone();
+                    }
+                    new |= self.judge(*number, phase);
+                }
                 Err(error) => errors.push(error),
             }
         }

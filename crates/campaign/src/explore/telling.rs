@@ -53,6 +53,10 @@ impl Explorer<'_> {
             losses.cut_nodes + losses.cut_constraints,
             "expressions and constraints did not fit the trace",
         );
+        count(
+            losses.files,
+            "times a run read a file that is no input: it lies elsewhere, is too large, or runs share their files",
+        );
         count(losses.wrong, "expressions did not have the value that they claimed");
         count(asked.wrong_models, "models of the solver did not hold");
         count(self.failures, "inputs could not be run");

@@ -13,6 +13,7 @@ use deadheat_confirm::candidate::Settled;
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_model::Verdict;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 /// Whether every label names a suspicion of this program and input.
 pub(super) fn known(store: &Store, input: &Input, labels: &[String]) -> Result<(), HuntError> {
@@ -57,7 +58,7 @@ impl Work<'_> {
                 Stored::Pair(pair) => &pair.context,
                 Stored::Cycle(cycle) => &cycle.context,
             };
-            phase.sites.extend(&context.modules);
+            Arc::make_mut(&mut phase.sites).extend(&context.modules);
             match suspicion {
                 Stored::Pair(pair) => {
                     wanted.extend(pair.candidate(&phase.sites).filter(|c| named(&c.fingerprint())));

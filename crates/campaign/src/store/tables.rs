@@ -1,8 +1,8 @@
-//! The tables, version 3.
+//! The tables, version 4.
 
 use rusqlite::{Connection, Result};
 
-pub(super) const VERSION: i64 = 3;
+pub(super) const VERSION: i64 = 4;
 
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS labels (number INTEGER PRIMARY KEY AUTOINCREMENT, fingerprint TEXT NOT NULL UNIQUE);

@@ -5,6 +5,7 @@ use crate::output::Output;
 use crate::records::Records;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
@@ -37,6 +38,9 @@ pub enum RunError {
     /// Files for the run could not be made.
     #[error("no room for a run's files: {0}{hint}", hint = way_out(.0))]
     Files(io::Error),
+    /// The input changes a file that runs share.
+    #[error("the input changes `{}`, which runs here do not have for themselves (no private files: see the notes on isolation)", .0.display())]
+    NotOwnFile(PathBuf),
     /// The runtime never took control.
     #[error(
         "the program ran, but deadheat's runtime was not in it ({0}); it must be built and linked with `deadheat cc` or `deadheat c++`"

@@ -1,8 +1,10 @@
 //! Sides of the program that no run has taken: proofs that a path excludes them, and what may lead to them.
 
 use super::{Order, Queued, Search, Wish, longer, rank};
+use crate::expression::Symbol;
 use crate::novelty::Side;
 use crate::path::{Kind, Path};
+use deadheat_wire::trace::source;
 use rustc_hash::FxHashSet;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -57,7 +59,8 @@ impl Search {
     }
 
     /// The other sides of the branches that a core names come next, and of those on the bytes right behind the ones
-    /// that the condition depends on: where a number ends decides what is compared, and is in no core.
+    /// that the condition depends on, and on whether there are any: where a number or a word ends decides what is compared,
+    /// and is in no core.
     fn put_forward(&mut self, path: &Path, position: u32, side: Side, core: &[u32]) {
         const MOST: usize = 16;
         let mut behind: BTreeMap<u32, u32> = BTreeMap::new();
@@ -74,7 +77,12 @@ impl Search {
                 continue;
             };
             let symbols = self.store.symbols(c.condition);
-            let ends = symbols.iter().any(|s| behind.get(&s.source) == Some(&s.offset));
+            let is_end = |s: &Symbol| match c.kind {
+                // Where an input ended it may go on.
+                Kind::Length => !c.taken && source::of_length(s.source).is_some_and(|of| behind.contains_key(&of)),
+                _ => behind.get(&s.source) == Some(&s.offset),
+            };
+            let ends = symbols.iter().any(is_end);
             if ends || in_the_way.contains(&(n as u32)) {
                 self.promote(rank::NEW_SIDE, side, waiting);
             }

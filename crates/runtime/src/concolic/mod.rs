@@ -6,6 +6,7 @@
 //! - [`operations`]: what instrumented code calls;
 //! - [`addresses`]: loads at symbolic addresses as tables of what lies there;
 //! - [`sources`]: which bytes are input;
+//! - [`files`]: which files are;
 //! - [`touches`]: what a run accesses between two constraints, where paths are to be pruned.
 //!
 //! Every expression knows its value in this run, and is dropped when the machine has another where it is
@@ -13,6 +14,7 @@
 //! operations cannot put anything false into a constraint. Nothing here runs in other builds of a program.
 
 mod addresses;
+pub mod files;
 mod memory;
 mod nodes;
 mod operations;

@@ -14,18 +14,12 @@ use alloc::vec::Vec;
 use deadheat_wire::trace::{constraint, op, source};
 use libc::{c_char, c_int};
 
-/// Descriptors that may be sources.
-const DESCRIPTORS: usize = 256;
 /// Variables that the tool itself sets or that name places of the machine.
 const NOT_INPUT: [&[u8]; 5] = [b"TMPDIR", b"HOME", b"PATH", b"PWD", b"LD_LIBRARY_PATH"];
 
 struct Sources {
     /// How far each source was used.
     used: Vec<(u32, u32)>,
-    /// The source of a descriptor, 0 if it is none.
-    of: [u32; DESCRIPTORS],
-    /// Sources whose length is bounded already.
-    bounded: Vec<u32>,
     /// Names that were told.
     named: Vec<(u32, Vec<u8>)>,
     /// The program's rows of branches.
@@ -34,16 +28,9 @@ struct Sources {
 
 static SOURCES: Held<Sources> = Held::new(Sources {
     used: Vec::new(),
-    of: [0; DESCRIPTORS],
-    bounded: Vec::new(),
     named: Vec::new(),
     rows: (0, 0),
 });
-
-/// At start, single-threaded.
-pub fn start() {
-    SOURCES.get().of[0] = source::number(source::STDIN, 0);
-}
 
 /// The run ends: what the branches were.
 pub fn finish() {
@@ -55,7 +42,7 @@ pub fn finish() {
 }
 
 /// What the plan says of a symbolic run.
-fn symbolic() -> Option<&'static deadheat_wire::plan::Symbolic> {
+pub fn symbolic() -> Option<&'static deadheat_wire::plan::Symbolic> {
     crate::start::plan()?.symbolic.as_ref()
 }
 
@@ -108,7 +95,7 @@ pub unsafe fn random(at: *mut u8, len: usize) {
 }
 
 /// Joins the bytes of a word, lowest first.
-fn word(source: u32, offset: u32, bytes: &[u8]) -> u32 {
+pub fn word(source: u32, offset: u32, bytes: &[u8]) -> u32 {
     let mut value = u64::from(bytes[0]);
     let mut made = symbol(source, offset, bytes[0]);
     for (n, byte) in bytes.iter().enumerate().skip(1) {
@@ -239,87 +226,6 @@ pub fn readable(address: u64, len: u64) -> bool {
     })
 }
 
-// ---- files
-
-/// A descriptor was opened.
-pub fn opened(fd: c_int, path: &[u8]) {
-    let Some(slot) = SOURCES.get().of.get_mut(fd as usize) else {
-        return;
-    };
-    let symbolic = crate::start::plan().and_then(|p| p.symbolic.as_ref());
-    let file = symbolic.and_then(|s| s.files.iter().position(|f| f.as_bytes() == path));
-    *slot = file.map_or(0, |n| source::number(source::FILE, n as u32));
-}
-
-fn of(fd: c_int) -> u32 {
-    SOURCES.get().of.get(fd as usize).copied().unwrap_or(0)
-}
-
-/// After a read from a descriptor.
-pub fn was_read(fd: c_int, at: *mut u8, got: isize, wanted: usize) {
-    if !on() || got < 0 || of(fd) == 0 {
-        return;
-    }
-    // SAFETY: asks where the descriptor stands.
-    let now = unsafe { sys!(libc::SYS_lseek, fd, 0i64, libc::SEEK_CUR) };
-    if now >= got {
-        streamed(fd, (now - got) as u64, at as u64, got as usize, wanted);
-    }
-}
-
-/// `got` of `wanted` bytes from `offset` of a source lie at `at` now.
-fn streamed(fd: c_int, offset: u64, at: u64, got: usize, wanted: usize) {
-    let source = of(fd);
-    if source == 0 || offset + wanted as u64 > u64::from(u32::MAX >> 1) {
-        return;
-    }
-    let offset = offset as u32;
-    for n in 0..got as u32 {
-        let byte = at + u64::from(n);
-        // SAFETY: the bytes were just read there.
-        let value = unsafe { *(byte as *const u8) };
-        memory::set(byte, symbol(source, offset + n, value));
-    }
-    touches::written(at, got as u64, 0);
-    length(fd, source, offset + got as u32, got < wanted);
-}
-
-/// The input goes on to `end`, and `ended` there.
-fn length(fd: c_int, source: u32, end: u32, ended: bool) {
-    let (kind, low) = source::split(source);
-    let kind = if kind == source::STDIN {
-        source::STDIN_LENGTH
-    } else {
-        source::FILE_LENGTH
-    };
-    let own = source::number(kind, low);
-    let mut stat = core::mem::MaybeUninit::<libc::stat>::zeroed();
-    // SAFETY: the kernel fills the buffer; zeroed it is valid.
-    let size = unsafe {
-        if sys!(libc::SYS_fstat, fd, stat.as_mut_ptr()) != 0 {
-            return;
-        }
-        stat.assume_init().st_size
-    };
-    let Ok(size) = u32::try_from(size) else { return };
-    let whole = word(own, 0, &size.to_le_bytes());
-    if !SOURCES.get().bounded.contains(&own) {
-        SOURCES.get().bounded.push(own);
-        let longest = symbolic().map_or(0, |s| s.longest);
-        let within = size <= longest;
-        let bounded = apply(op::ULE, 1, (whole, constant(longest.into(), 32), 0), within.into());
-        constrain(own.into(), bounded, within, constraint::ASSUMED);
-    }
-    // The site tells the two questions apart, not the places where they are asked.
-    let (code, holds) = if ended {
-        (op::UGT, size > end)
-    } else {
-        (op::UGE, size >= end)
-    };
-    let more = apply(code, 1, (whole, constant(end.into(), 32), 0), holds.into());
-    constrain(u64::from(own) << 8 | u64::from(ended), more, holds, constraint::LENGTH);
-}
-
 // ---- what models and programs call
 
 #[unsafe(no_mangle)]
@@ -329,33 +235,13 @@ extern "C" fn dh_sym_active() -> c_int {
 
 #[unsafe(no_mangle)]
 extern "C" fn dh_sym_room() -> u32 {
-    crate::start::plan()
-        .and_then(|p| p.symbolic.as_ref())
-        .map_or(0, |s| s.room)
+    symbolic().map_or(0, |s| s.room)
 }
 
 #[unsafe(no_mangle)]
 extern "C" fn dh_sym_most_arguments() -> c_int {
     let most = symbolic().map_or(0, |s| s.most_arguments);
     most.min(u8::MAX.into()) as c_int
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dh_sym_is_source(fd: c_int) -> c_int {
-    (of(fd) != 0).into()
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn dh_sym_opened(fd: c_int, path: *const c_char) {
-    // SAFETY: the caller's path.
-    opened(fd, unsafe { c_string(path) });
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn dh_sym_streamed(fd: c_int, offset: i64, at: u64, got: usize, wanted: usize) {
-    if on() && offset >= 0 {
-        streamed(fd, offset as u64, at, got, wanted);
-    }
 }
 
 /// Bytes at an address are input: `source` from `offset` on.
@@ -386,7 +272,7 @@ unsafe extern "C" fn dh_sym_variable(variable: *const c_char, set: *mut c_int) -
 }
 
 /// Tells the name behind a hash; false if another name has it already.
-fn tell(number: u32, own: &[u8]) -> bool {
+pub fn tell(number: u32, own: &[u8]) -> bool {
     let named = &mut SOURCES.get().named;
     if let Some(known) = named.iter().find(|n| n.0 == number) {
         return known.1 == own;

@@ -72,7 +72,6 @@ unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: 
             // That the file is there, or is not, may be another thread's doing.
             observe::told(t.id, ObjectKind::Descriptor, None);
             note(fd, matches!(c_string(path), b"/dev/urandom" | b"/dev/random"));
-            crate::concolic::sources::opened(fd, c_string(path));
             return fd;
         }
         point(Operation::External);

@@ -4,6 +4,7 @@
 //! the kernel, it gets another; if it insists, the run is refused.
 
 use super::interpose;
+use crate::concolic::files;
 use crate::held::Held;
 use crate::sys::{c_result, sys};
 use crate::{descriptors, observe, outside, start, unordered};
@@ -56,6 +57,9 @@ unsafe fn map(hint: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_in
         shares(descriptors::file(fd));
     }
     mapped(address, len);
+    if address != libc::MAP_FAILED && flags & libc::MAP_ANONYMOUS == 0 {
+        files::mapped(fd, address as u64, len, offset);
+    }
     address
 }
 
@@ -72,6 +76,7 @@ interpose! {
     }
     fn munmap(_t; address: *mut c_void, len: usize) -> c_int {
         observe::unmapped(address as u64, len as u64);
+        files::unmapped(address as u64, len);
         c_result(sys!(libc::SYS_munmap, address, len)) as c_int
     }
     fn mremap(_t; old: *mut c_void, old_len: usize, len: usize, flags: c_int, fixed: *mut c_void) -> *mut c_void {

@@ -5,6 +5,7 @@
 //! kernel: otherwise the speed of whoever reads the output would become an input of the schedule.
 
 use super::interpose;
+use crate::concolic::files as input;
 use crate::descriptors::{Gate, contents, file_type, nonblocking, tells, told, until_ready};
 use crate::observe;
 use crate::sys::{c_result, fail, sys};
@@ -134,15 +135,21 @@ interpose! {
         if got == size_of::<u64>() as isize {
             crate::timers::was_read(fd);
         }
-        crate::concolic::sources::was_read(fd, buffer.cast(), got, len);
+        input::was_read(fd, buffer.cast(), got, len);
         got
     }
     fn __read_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, _room: usize) -> isize { read(fd, buffer, len) }
     fn readv(t; fd: c_int, vector: *const iovec, count: c_int) -> isize {
-        reads(t, fd, || sys!(libc::SYS_readv, fd, vector, count))
+        let got = reads(t, fd, || sys!(libc::SYS_readv, fd, vector, count));
+        if got > 0 {
+            input::was_read_into(fd, core::slice::from_raw_parts(vector, count as usize), got);
+        }
+        got
     }
     fn pread(t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64) -> isize {
-        c_result(contents(t, fd, false, || sys!(libc::SYS_pread64, fd, buffer, len, offset)))
+        let got = c_result(contents(t, fd, false, || sys!(libc::SYS_pread64, fd, buffer, len, offset)));
+        input::was_read_at(fd, &[iovec { iov_base: buffer, iov_len: len }], got, offset);
+        got
     }
     fn pread64(_t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64) -> isize { pread(fd, buffer, len, offset) }
     fn __pread_chk(_t; fd: c_int, buffer: *mut c_void, len: usize, offset: i64, _room: usize) -> isize {
@@ -152,7 +159,11 @@ interpose! {
         pread(fd, buffer, len, offset)
     }
     fn preadv(t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
-        c_result(contents(t, fd, false, || sys!(libc::SYS_preadv, fd, vector, count, offset, 0usize)))
+        let got = c_result(contents(t, fd, false, || sys!(libc::SYS_preadv, fd, vector, count, offset, 0usize)));
+        if got > 0 {
+            input::was_read_at(fd, core::slice::from_raw_parts(vector, count as usize), got, offset);
+        }
+        got
     }
     fn preadv64(_t; fd: c_int, vector: *const iovec, count: c_int, offset: i64) -> isize {
         preadv(fd, vector, count, offset)
