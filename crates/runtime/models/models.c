@@ -41,6 +41,7 @@ extern void dh_sym_branches(void *start, void *stop);
 extern void dh_sym_copy(void *to, const void *from, size_t n);
 extern void dh_sym_fill(void *to, unsigned id, size_t value, size_t n);
 extern void dh_sym_lost(void);
+extern int dh_sym_any(const void *bytes, size_t n);
 
 #define SOURCE(kind, low) ((unsigned)(kind) << 24 | (unsigned)(low))
 enum { ARGUMENT = 3, ARGUMENT_COUNT = 4, VARIABLE = 5, VARIABLE_SET = 6 };
@@ -150,38 +151,70 @@ void *dh_model_memset(void *to, int value, size_t n)
     return to;
 }
 
+// ---- comparing
+
+// What is compared without a branch, so that the program's own branch on the result asks for all bytes at once.
+enum { COMPARED = 64 };
+
+static int dh_model_lower(int c) { return c + (((unsigned)c - 'A' < 26) << 5); }
+
+// The order of the first `n` bytes, as one expression; where `text`, nothing counts behind a terminator.
+static int dh_model_order(const u8 *a, const u8 *b, size_t n, int text, int fold)
+{
+    int order = 0;
+    while (n--) {
+        int x = a[n], y = b[n];
+        if (fold) x = dh_model_lower(x), y = dh_model_lower(y);
+        // By masks: a choice that is written as one becomes a branch.
+        int ended = -(text & (x == 0)), differs = -(x != y), sign = 1 - ((x < y) << 1);
+        order = (differs & sign) | (~differs & ~ended & order);
+    }
+    return order;
+}
+
 int dh_model_memcmp(const void *x, const void *y, size_t n)
 {
+    if (!dh_sym_any(x, n) && !dh_sym_any(y, n)) return memcmp(x, y, n);
     const u8 *a = x, *b = y;
-    for (; n; a++, b++, n--)
+    for (; n > COMPARED; a++, b++, n--)
         if (*a != *b) return *a < *b ? -1 : 1;
-    return 0;
+    return dh_model_order(a, b, n, 0, 0);
 }
 
-int dh_model_bcmp(const void *x, const void *y, size_t n)
+int dh_model_bcmp(const void *x, const void *y, size_t n) { return dh_model_memcmp(x, y, n); }
+
+// How far texts are compared. Against a fixed one as far as that goes, where the other's terminator is input and there is
+// room behind it; else up to the end of the shorter one: what lies behind may be nobody's.
+static size_t dh_model_reach(const char *text, const char *fixed, size_t most)
 {
-    const u8 *a = x, *b = y;
-    for (; n; a++, b++, n--)
-        if (*a != *b) return 1;
-    return 0;
+    size_t n = 0;
+    while (n < most) {
+        const char *at = text + n, end = fixed[n];
+        n++;
+        if (!end || (!*at && !(dh_sym_any(at, 1) && dh_sym_any(at + 1, 1)))) break;
+    }
+    return n;
 }
 
-void *dh_model_memchr(const void *s, int c, size_t n)
+static int dh_model_texts(const char *a, const char *b, size_t most, int fold)
 {
-    for (const u8 *p = s; n; p++, n--)
-        if (*p == (u8)c) return (void *)p;
-    return 0;
+    size_t length = strnlen(a, most), other = strnlen(b, most), n;
+    int is_input = dh_sym_any(a, length < most ? length + 1 : most), too = dh_sym_any(b, other < most ? other + 1 : most);
+    if (!is_input && !too) return fold ? strncasecmp(a, b, most) : strncmp(a, b, most);
+    if (!too) n = dh_model_reach(a, b, most);
+    else if (!is_input) n = dh_model_reach(b, a, most);
+    else {
+        n = length < other ? length : other;
+        if (n < most) n++;
+    }
+    for (; n > COMPARED; a++, b++, n--) {
+        int x = (u8)*a, y = (u8)*b;
+        if (fold) x = dh_model_lower(x), y = dh_model_lower(y);
+        if (x != y) return x < y ? -1 : 1;
+        if (!x) return 0;
+    }
+    return dh_model_order((const u8 *)a, (const u8 *)b, n, 1, fold);
 }
-
-void *dh_model_memrchr(const void *s, int c, size_t n)
-{
-    const u8 *p = s;
-    while (n--)
-        if (p[n] == (u8)c) return (void *)(p + n);
-    return 0;
-}
-
-// ---- strings
 
 size_t dh_model_strlen(const char *s)
 {
@@ -197,44 +230,14 @@ size_t dh_model_strnlen(const char *s, size_t most)
     return n;
 }
 
-int dh_model_strcmp(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        if ((u8)*a != (u8)*b) return (u8)*a < (u8)*b ? -1 : 1;
-        if (!*a) return 0;
-    }
-}
+enum { LONGEST = INT_MAX };
 
-int dh_model_strncmp(const char *a, const char *b, size_t n)
-{
-    for (; n; a++, b++, n--) {
-        if ((u8)*a != (u8)*b) return (u8)*a < (u8)*b ? -1 : 1;
-        if (!*a) return 0;
-    }
-    return 0;
-}
-
-int dh_model_tolower(int c) { return c >= 'A' && c <= 'Z' ? c + 32 : c; }
-int dh_model_toupper(int c) { return c >= 'a' && c <= 'z' ? c - 32 : c; }
-
-int dh_model_strcasecmp(const char *a, const char *b)
-{
-    for (;; a++, b++) {
-        int x = dh_model_tolower((u8)*a), y = dh_model_tolower((u8)*b);
-        if (x != y) return x < y ? -1 : 1;
-        if (!x) return 0;
-    }
-}
-
-int dh_model_strncasecmp(const char *a, const char *b, size_t n)
-{
-    for (; n; a++, b++, n--) {
-        int x = dh_model_tolower((u8)*a), y = dh_model_tolower((u8)*b);
-        if (x != y) return x < y ? -1 : 1;
-        if (!x) return 0;
-    }
-    return 0;
-}
+int dh_model_strcmp(const char *a, const char *b) { return dh_model_texts(a, b, LONGEST, 0); }
+int dh_model_strncmp(const char *a, const char *b, size_t n) { return dh_model_texts(a, b, n, 0); }
+int dh_model_strcasecmp(const char *a, const char *b) { return dh_model_texts(a, b, LONGEST, 1); }
+int dh_model_strncasecmp(const char *a, const char *b, size_t n) { return dh_model_texts(a, b, n, 1); }
+int dh_model_tolower(int c) { return dh_model_lower(c); }
+int dh_model_toupper(int c) { return c - (((unsigned)c - 'a' < 26) << 5); }
 
 char *dh_model_strchr(const char *s, int c)
 {
@@ -366,15 +369,16 @@ char *dh_model_strtok(char *s, const char *set)
 
 // ---- numbers
 
-int dh_model_isdigit(int c) { return c >= '0' && c <= '9'; }
-int dh_model_isspace(int c) { return c == ' ' || (c >= 9 && c <= 13); }
-int dh_model_isupper(int c) { return c >= 'A' && c <= 'Z'; }
-int dh_model_islower(int c) { return c >= 'a' && c <= 'z'; }
-int dh_model_isalpha(int c) { return dh_model_isupper(c) || dh_model_islower(c); }
-int dh_model_isalnum(int c) { return dh_model_isalpha(c) || dh_model_isdigit(c); }
-int dh_model_isxdigit(int c) { return dh_model_isdigit(c) || (c >= 'A' && c <= 'F') || (c >= 'a' && c <= 'f'); }
-int dh_model_isprint(int c) { return c >= 32 && c < 127; }
-int dh_model_ispunct(int c) { return c > 32 && c < 127 && !dh_model_isalnum(c); }
+// Without branches, so that the program's own one decides.
+int dh_model_isdigit(int c) { return (unsigned)c - '0' < 10; }
+int dh_model_isspace(int c) { return (c == ' ') | ((unsigned)c - 9 < 5); }
+int dh_model_isupper(int c) { return (unsigned)c - 'A' < 26; }
+int dh_model_islower(int c) { return (unsigned)c - 'a' < 26; }
+int dh_model_isalpha(int c) { return ((unsigned)c | 32) - 'a' < 26; }
+int dh_model_isalnum(int c) { return dh_model_isalpha(c) | dh_model_isdigit(c); }
+int dh_model_isxdigit(int c) { return dh_model_isdigit(c) | (((unsigned)c | 32) - 'a' < 6); }
+int dh_model_isprint(int c) { return (unsigned)c - 32 < 95; }
+int dh_model_ispunct(int c) { return ((unsigned)c - 33 < 94) & !dh_model_isalnum(c); }
 int dh_model_abs(int n) { return n < 0 ? -n : n; }
 long dh_model_labs(long n) { return n < 0 ? -n : n; }
 

@@ -261,6 +261,12 @@ extern "C" fn dh_sym_store(address: u64, width: u32, number: u32, value: u64) {
     }
 }
 
+/// Whether any of these bytes has an expression.
+#[unsafe(no_mangle)]
+extern "C" fn dh_sym_any(address: u64, len: u64) -> i32 {
+    (on() && memory::any(address, len)).into()
+}
+
 #[unsafe(no_mangle)]
 extern "C" fn dh_sym_clear(address: u64, len: u64) {
     if on() {
