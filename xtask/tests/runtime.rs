@@ -4,8 +4,11 @@
 //! Needs an installation in `dist` (`cargo xtask build`) and clang-22.
 
 use deadheat_wire::channel;
-use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE, Switch};
+use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE, Switch, Symbolic};
 use deadheat_wire::record::{EndKind, Ended, Record};
+use deadheat_wire::trace::{self, Constraint, Node, Trace};
+use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -51,6 +54,11 @@ fn root() -> PathBuf {
 
 /// Builds a program of `tests/runtime`.
 fn build(name: &str) -> PathBuf {
+    build_with(name, &[])
+}
+
+/// The same with further words for the compiler.
+fn build_with(name: &str, words: &[&OsStr]) -> PathBuf {
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let library = dist().join("lib/deadheat");
     assert!(library.join("deadheat_rt.o").exists(), "run `cargo xtask build` first");
@@ -67,6 +75,7 @@ fn build(name: &str) -> PathBuf {
     }
     command.arg(root().join("xtask/tests/runtime").join(name));
     command.args([library.join("deadheat_rt.o"), library.join("deadheat_module.o")]);
+    command.args(words);
     command.arg("-Wl,--export-dynamic-symbol=dh_*").arg("-o").arg(&program);
     assert!(
         command.status().expect("clang-22 is installed").success(),
@@ -77,10 +86,15 @@ fn build(name: &str) -> PathBuf {
 
 /// Runs a program under a policy; `tag` keeps runs of different tests apart.
 fn run(program: &Path, argument: &str, policy: Policy, tag: &str) -> Run {
+    run_under(program, argument, &Plan::new(Mode::Schedule, policy), tag)
+}
+
+/// The same under a plan.
+fn run_under(program: &Path, argument: &str, own: &Plan, tag: &str) -> Run {
     let stem = format!("{}-{tag}", program.file_name().unwrap_or_default().to_string_lossy());
     let at = |kind: &str| program.with_file_name(format!("{stem}.{kind}"));
     let (plan, record, output) = (at("plan"), at("record"), at("output"));
-    std::fs::write(&plan, Plan::new(Mode::Schedule, policy).encode()).expect("plan");
+    std::fs::write(&plan, own.encode()).expect("plan");
     let file = std::fs::File::create(&record).expect("record file");
     file.set_len(16 << 20).expect("record file's size");
     file.write_all_at(&channel::MAGIC, 0).expect("record file's header");
@@ -253,6 +267,59 @@ fn many_threads() {
         ("10000\n", Some(EndKind::Exit(0)))
     );
     assert_eq!(run(&program, "500", Policy::Fifo, "many").hash(), first.hash());
+}
+
+/// One run of a symbolic flavour under `fifo`: its expressions and its path constraints.
+fn trace(program: &Path, argument: &str) -> (Vec<Node>, Vec<Constraint>) {
+    let file = program.with_extension("trace");
+    let room = std::fs::File::create(&file).expect("trace file");
+    room.set_len(trace::FILE_SIZE as u64).expect("trace file's size");
+    room.write_all_at(&trace::MAGIC, 0).expect("trace file's header");
+    let symbolic = Symbolic {
+        trace: file.to_string_lossy().into_owned(),
+        room: 4,
+        longest: 0,
+        most_arguments: 3,
+        largest_file: 0,
+        files: Vec::new(),
+    };
+    let plan = Plan {
+        symbolic: Some(symbolic),
+        ..Plan::new(Mode::Schedule, Policy::Fifo)
+    };
+    let run = run_under(program, argument, &plan, "symbolic");
+    assert_eq!(run.how(), Some(EndKind::Exit(0)));
+    let bytes = std::fs::read(&file).expect("trace file");
+    let trace = Trace::new(&bytes).expect("a trace");
+    assert_eq!(trace.word(trace::STALE_AT), 0);
+    (trace.nodes().collect(), trace.constraints().collect())
+}
+
+/// What threads do with input gives the same expressions and constraints whenever it is run again.
+#[test]
+fn symbolic_traces_repeat() {
+    let library = dist().join("lib/deadheat");
+    let (pass, models) = (library.join("libdeadheat_pass.so"), library.join("deadheat_models.o"));
+    let mut plugin = OsString::from("-fpass-plugin=");
+    plugin.push(&pass);
+    let words: [&OsStr; 8] = [
+        &plugin,
+        "-Xclang".as_ref(),
+        "-load".as_ref(),
+        "-Xclang".as_ref(),
+        pass.as_ref(),
+        "-mllvm".as_ref(),
+        "-deadheat-symbolic".as_ref(),
+        models.as_ref(),
+    ];
+    let program = build_with("symbolic.c", &words);
+    let (nodes, constraints) = trace(&program, "kqbzna");
+    let threads: BTreeSet<u16> = constraints.iter().map(|c| c.thread).collect();
+    assert_eq!(threads.len(), 4, "main and three consumers meet branches on input");
+    for _ in 1..20 {
+        let again = trace(&program, "kqbzna");
+        assert!(again.0 == nodes && again.1 == constraints, "another trace");
+    }
 }
 
 #[test]
