@@ -282,7 +282,11 @@ impl<'a> Execution<'a> {
         self.states[0] = State::of(self.entry.way.clone());
         let mut visits = vec![0_u32; count];
         let mut due: BTreeSet<usize> = BTreeSet::from([0]);
-        while let Some(position) = due.pop_first() {
+        // A loop is gone through to its end before its head is come to again, with what all ways back bring.
+        let mut next = 0;
+        while let Some(position) = due.range(next..).next().or(due.first()).copied() {
+            due.remove(&position);
+            next = position + 1;
             let block = shape.order[position];
             visits[block] += 1;
             if visits[block] > MOST_VISITS {
