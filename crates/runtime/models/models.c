@@ -216,6 +216,23 @@ static int dh_model_texts(const char *a, const char *b, size_t most, int fold)
     return dh_model_order((const u8 *)a, (const u8 *)b, n, 1, fold);
 }
 
+void *dh_model_memchr(const void *s, int c, size_t n)
+{
+    for (const u8 *p = s; n; p++, n--)
+        if (*p == (u8)c) return (void *)p;
+    return 0;
+}
+
+void *dh_model_memrchr(const void *s, int c, size_t n)
+{
+    const u8 *p = s;
+    while (n--)
+        if (p[n] == (u8)c) return (void *)(p + n);
+    return 0;
+}
+
+// ---- strings
+
 size_t dh_model_strlen(const char *s)
 {
     size_t n = 0;
