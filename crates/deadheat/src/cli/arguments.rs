@@ -425,7 +425,7 @@ pub struct Searching {
     #[arg(long, value_name = "ORDER", default_value = "generational", value_parser = order)]
     pub search: deadheat_campaign::explore::Order,
     /// Leave out turns of paths that other paths stand for: off, branch (may miss races) or race-safe
-    #[arg(long, value_name = "MODE", default_value = "race-safe", value_parser = prune)]
+    #[arg(long, value_name = "MODE", default_value = "off", value_parser = prune)]
     pub prune: deadheat_campaign::explore::Prune,
     /// Most inputs that are made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
