@@ -276,6 +276,7 @@ fn trace(program: &Path, argument: &str) -> (Vec<Node>, Vec<Constraint>) {
     room.set_len(trace::FILE_SIZE as u64).expect("trace file's size");
     room.write_all_at(&trace::MAGIC, 0).expect("trace file's header");
     let symbolic = Symbolic {
+        touches: false,
         trace: file.to_string_lossy().into_owned(),
         room: 4,
         longest: 0,

@@ -168,6 +168,7 @@ mod tests {
             chosen: Chosen {
                 variables: vec![(b"MODE".to_vec(), Some(b"a 'b'".to_vec())), (b"GONE".to_vec(), None)],
                 values: Vec::new(),
+                files: Vec::new(),
             },
             ..given.clone()
         };
