@@ -82,12 +82,11 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
         let name = String::from_utf8_lossy(c_string(info.dlpi_name)).into_owned();
         let headers = core::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
         let dynamic = headers.iter().find(|h| h.p_type == libc::PT_DYNAMIC);
-        let names = dynamic.map(|h| names(info.dlpi_addr, (info.dlpi_addr + h.p_vaddr) as *const [u64; 2]));
-        let (imports, mut defines, versions) = names.unwrap_or_default();
         let images = &mut *(images as *mut Vec<Image>);
-        if !images.is_empty() {
-            defines.clear();
-        }
+        let is_executable = images.is_empty();
+        let at = |h: &libc::Elf64_Phdr| (info.dlpi_addr + h.p_vaddr) as *const [u64; 2];
+        let names = dynamic.map(|h| names(info.dlpi_addr, at(h), is_executable));
+        let (imports, defines, versions) = names.unwrap_or_default();
         images.push(Image {
             name,
             bias: info.dlpi_addr,
@@ -99,9 +98,9 @@ unsafe extern "C" fn visit(info: *mut dl_phdr_info, _size: usize, images: *mut c
     0
 }
 
-/// Undefined dynamic symbols of a file, those of ours that it defines, and the versions that it defines. Our own
-/// definitions are weak.
-unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Names, Names, Names) {
+/// Undefined dynamic symbols of a file, those of ours that it defines (if it is the executable), and the versions that it
+/// defines. Our own definitions are weak.
+unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2], is_executable: bool) -> (Names, Names, Names) {
     let (mut strings, mut symbols, mut hash, mut gnu, mut versions) = (0, 0, 0, 0, 0);
     // SAFETY: a dynamic section ends in DT_NULL.
     unsafe {
@@ -132,6 +131,7 @@ unsafe fn names(base: Elf64_Addr, mut entry: *const [u64; 2]) -> (Names, Names, 
         let undefined = table.iter().filter(|s| s.st_shndx == 0 && s.st_name != 0);
         let imports = undefined.filter_map(|s| string(strings, s.st_name)).collect();
         let defined = match (hash, gnu) {
+            _ if !is_executable => 0,
             (0, 0) => 0,
             (0, gnu) => covered(gnu),
             (hash, _) => *((hash + 4) as *const u32),
