@@ -3,8 +3,8 @@
 //!
 //! References are looked for as the 32-bit distances that they are in position-independent code: at each byte of the
 //! code, what the four bytes from there lead to. After `e8` that is a call; everything else that leads to a function's
-//! start is a jump, an address that is taken, or chance, and makes it one whose callers are not known; so does what looks
-//! like a short jump from its neighbour. Addresses in data are the program's relocations and the words that they may have
+//! start is a jump, an address that is taken, or chance, and makes it one whose callers are not known; so does a short
+//! jump from its neighbour, for which the code is decoded. Addresses in data are the program's relocations and the words that they may have
 //! left behind. Detecting bodies do not run when functions are measured, so that what they refer to does not count.
 //!
 //! Cost: one look-up for each byte of code.
@@ -13,6 +13,7 @@ use deadheat_model::SiteKind;
 use deadheat_pairs::LinkedFunction;
 use deadheat_wire::object::{DESCS, META, PATCH_SIZE, SITE_SIZE, SITES, UNITS, VARIANT_SIZE, VARIANTS};
 use deadheat_wire::sites::{Section, Tables};
+use iced_x86::{Decoder, DecoderOptions, Instruction};
 use object::{Object, ObjectSection, ObjectSymbol, SectionKind, SymbolKind};
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::path::Path;
@@ -192,14 +193,14 @@ impl<'a> Reader<'a> {
                     _ => drop(referred.insert(to)),
                 }
             }
-            for (at, jump) in bytes.windows(2).enumerate() {
-                if let Some(to) = short_jump(address + at as u64, jump).and_then(|to| self.starts.get(&to).copied())
-                    && let Some(from) = self.containing(address + at as u64)
-                    && from as u32 != to
-                    && !self.extents[from].detecting
-                {
-                    referred.insert(to);
-                }
+            for (from, extent) in self.extents.iter().enumerate().filter(|(_, e)| !e.detecting) {
+                let Some(first) = extent.start.checked_sub(address) else {
+                    continue;
+                };
+                let code = bytes.get(first as usize..(extent.end - address) as usize);
+                let jumps = code.into_iter().flat_map(|code| short_jumps(extent.start, code));
+                let others = jumps.filter_map(|to| self.starts.get(&to).copied());
+                referred.extend(others.filter(|to| *to != from as u32));
             }
         }
         let mut callers: Vec<(u32, u32)> = callers.into_iter().collect();
@@ -229,11 +230,12 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Where a jump of two bytes leads, conditional or not; none if it is no such jump.
-fn short_jump(at: u64, bytes: &[u8]) -> Option<u64> {
-    let [opcode, distance] = *bytes else { return None };
-    let jumps = opcode == 0xeb || (0x70..0x80).contains(&opcode);
-    jumps.then(|| (at + 2).wrapping_add_signed(i64::from(distance as i8)))
+/// Where the jumps of two bytes in the code of a function lead. What cannot be decoded is passed over.
+fn short_jumps(start: u64, code: &[u8]) -> impl Iterator<Item = u64> + '_ {
+    let instructions = Decoder::with_ip(64, code, start, DecoderOptions::NONE).into_iter();
+    let short =
+        |i: &Instruction| i.is_jmp_short() || i.is_jcc_short() || i.is_jcx_short() || i.is_loop() || i.is_loopcc();
+    instructions.filter(short).map(|i| i.near_branch_target())
 }
 
 /// Where the 32-bit distance at this address leads, counted from the field itself.
