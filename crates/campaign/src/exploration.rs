@@ -289,6 +289,8 @@ mod tests {
             to: ThreadId(thread),
             timeout: false,
             preempts: false,
+            point: 0,
+            waits: false,
         };
         assert_eq!(counts(&[to(4, 2), to(9, 0), to(10, 1)], 16), [5, 6, 5]);
         assert_eq!(counts(&[], 7), [7]);

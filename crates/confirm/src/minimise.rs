@@ -129,7 +129,6 @@ impl Minimiser<'_> {
         if attempts.run(&kept)?.is_none() {
             return Ok(None);
         }
-        attempts.lengthen_turns(&kept)?;
         if attempts.run(&[])?.is_some() {
             kept.clear();
         }

@@ -42,6 +42,8 @@ pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bo
             to,
             timeout: false,
             preempts: false,
+            point: 0,
+            waits: false,
         });
     }
     replay::schedule_plan(plan, &switches)

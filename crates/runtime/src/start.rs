@@ -235,6 +235,7 @@ fn policy(plan: &Plan) -> AnyPolicy {
                 .map(|d| Deviation {
                     of: d.of,
                     point: d.point,
+                    waits: d.waits,
                     to: d.to,
                     timeout: d.timeout,
                 })

@@ -90,6 +90,10 @@ pub struct Thread {
     pub idled: u64,
     /// See `idled`.
     pub idle_since: u64,
+    /// Scheduling points of its own before this turn. How often it waits depends on the others, so waits are none.
+    pub points: u64,
+    /// The run's scheduling point at which it got the turn, and one for each wait since.
+    pub since: u64,
     /// Back edges of the turns that it has had, less those for which it idled.
     pub spent: i64,
     /// Clock reads, or failed tries, in a row.
@@ -175,6 +179,8 @@ impl Threads {
             ignores: [0; 2],
             idled: 0,
             idle_since: 0,
+            points: 0,
+            since: 0,
             spent: 0,
             idle_calls: 0,
             frame: Frame::default(),

@@ -270,6 +270,7 @@ fn yield_as(t: &mut Thread, cause: Cause) {
 pub fn wait(t: &mut Thread, wait: Wait, next: Operation, deadline: u64) -> Outcome {
     let s = scheduler();
     s.step += 1;
+    t.since += 1;
     let object = if wait.address() == 0 {
         0
     } else {
@@ -397,6 +398,7 @@ pub fn forked(t: &mut Thread) {
     s.ring = None;
     progress();
     s.step = 0;
+    t.since = 0;
     s.trail.restart();
 }
 

@@ -137,14 +137,9 @@ impl Trail {
     }
 
     /// The turn went to another thread, or a timed wait ran out.
-    pub fn switch(&mut self, step: u64, to: ThreadId, timeout: bool, preempts: bool) {
+    pub fn switch(&mut self, switch: Switch) {
         if self.recording {
-            self.switches.push(Switch {
-                step,
-                to,
-                timeout,
-                preempts,
-            });
+            self.switches.push(switch);
             if self.switches.len() >= CHUNK {
                 self.flush();
             }

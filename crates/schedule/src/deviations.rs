@@ -2,13 +2,14 @@
 //!
 //! A recorded schedule says *at the n-th scheduling point of the run*; take one switch out, and all later numbers
 //! mean other points. Here a switch is named by *the n-th scheduling point of the thread that runs*, which stays the
-//! same as long as that thread does the same. Where nothing is named, `fifo` decides (the running thread goes on until
+//! same as long as that thread does the same. How often a thread waits is not its own doing (it finds a lock taken or
+//! not), so a wait is no such point: a switch there is named by the point before. Where nothing is named, `fifo` decides (the running thread goes on until
 //! it waits, gives way or has used its quantum). With all switches of a recorded run named, the run is that run.
 //!
 //! A switch that cannot be made where it is named (its thread cannot run there) is passed over. Cost of a scheduling
 //! point: constant on the short way.
 
-use crate::{Answer, Fifo, Policy, Question, Turn};
+use crate::{Answer, Cause, Fifo, Policy, Question};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use deadheat_model::{Operation, ThreadId};
@@ -18,39 +19,23 @@ use deadheat_model::{Operation, ThreadId};
 pub struct Deviation {
     /// Who has the turn.
     pub of: ThreadId,
-    /// How many scheduling points that thread had by then.
+    /// How many scheduling points that thread had by then; waits are none.
     pub point: u64,
+    /// Whether it waits there.
+    pub waits: bool,
     /// Who gets it.
     pub to: ThreadId,
     /// Whether its timed wait is let run out.
     pub timeout: bool,
 }
 
-impl Deviation {
-    /// The switches of a recorded run in this form. The main thread runs first.
-    pub fn of_turns(turns: &[Turn]) -> Vec<Deviation> {
-        let mut count = Count::default();
-        let mut deviations = Vec::new();
-        for turn in turns {
-            deviations.push(Deviation {
-                of: count.running,
-                point: count.at(turn.step),
-                to: turn.thread,
-                timeout: turn.timeout,
-            });
-            count.switch(turn.step, turn.thread);
-        }
-        deviations
-    }
-}
-
-/// Scheduling points of each thread: the run's, as long as the thread has the turn.
+/// Scheduling points of each thread: the run's, as long as the thread has the turn and does not wait.
 #[derive(Clone, Debug, Default)]
 struct Count {
     running: ThreadId,
     /// Of the running thread, when it got the turn.
     before: u64,
-    /// The run's, when it got the turn.
+    /// The run's, when it got the turn, and one for each wait since.
     since: u64,
     others: BTreeMap<ThreadId, u64>,
 }
@@ -68,12 +53,16 @@ impl Count {
     }
 }
 
+/// To whom the turn goes, and whether by a time-out, by who loses it at which point of its own.
+type Named = BTreeMap<(ThreadId, u64), Vec<(ThreadId, bool)>>;
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Deviations {
     fifo: Fifo,
-    /// Switches by the thread that loses the turn and its point; several at one point are taken in turn.
-    named: BTreeMap<(ThreadId, u64), Vec<(ThreadId, bool)>>,
+    /// Switches where threads come to something, and where they wait, by the thread that loses the turn and its point;
+    /// several at one point are taken in turn.
+    named: [Named; 2],
     count: Count,
     /// The run's point at which the running thread has its next named switch.
     next: u64,
@@ -82,11 +71,11 @@ pub struct Deviations {
 impl Deviations {
     /// `fifo` with this quantum, but for these switches.
     pub fn new(quantum: u32, all: &[Deviation]) -> Deviations {
-        let mut named: BTreeMap<(ThreadId, u64), Vec<(ThreadId, bool)>> = BTreeMap::new();
-        for d in all {
-            named.entry((d.of, d.point)).or_default().push((d.to, d.timeout));
+        let mut named = [Named::new(), Named::new()];
+        for d in all.iter().rev() {
+            let there = named[usize::from(d.waits)].entry((d.of, d.point));
+            there.or_default().push((d.to, d.timeout));
         }
-        named.values_mut().for_each(|list| list.reverse());
         let mut policy = Deviations {
             fifo: Fifo::new(quantum),
             named,
@@ -99,7 +88,7 @@ impl Deviations {
 
     fn look_ahead(&mut self) {
         let (running, before) = (self.count.running, self.count.before);
-        let mut ahead = self.named.range((running, before)..=(running, u64::MAX));
+        let mut ahead = self.named[0].range((running, before)..=(running, u64::MAX));
         self.next = ahead
             .next()
             .map_or(u64::MAX, |((_, point), _)| self.count.since + (point - before));
@@ -108,10 +97,13 @@ impl Deviations {
 
 impl Policy for Deviations {
     fn choose(&mut self, q: &Question<'_>) -> Answer {
+        let waits = q.cause == Cause::Blocked;
+        self.count.since += u64::from(waits);
         let own = (self.count.running, self.count.at(q.step));
-        let named = self.named.get_mut(&own).and_then(Vec::pop);
-        if named.is_some() && self.named.get(&own).is_some_and(Vec::is_empty) {
-            self.named.remove(&own);
+        let here = &mut self.named[usize::from(waits)];
+        let named = here.get_mut(&own).and_then(Vec::pop);
+        if here.get(&own).is_some_and(Vec::is_empty) {
+            here.remove(&own);
         }
         let possible = |&(to, timeout): &(ThreadId, bool)| q.entry(to).is_some_and(|e| e.timeout == timeout);
         let run = match named.filter(possible) {
@@ -139,11 +131,22 @@ mod tests {
     use super::*;
     use crate::{Cause, Enabled, Random};
 
-    /// Threads that make so many steps each, without waiting; who ran at each.
-    fn run(lengths: &[u64], policy: &mut dyn Policy) -> (Vec<u32>, Vec<Turn>) {
+    /// Threads that make so many steps each; at the scheduling points whose bits are set the running one waits. Who ran,
+    /// and the switches.
+    fn run(lengths: &[u64], waits: u64, policy: &mut dyn Policy) -> (Vec<u32>, Vec<Deviation>) {
         let mut left = lengths.to_vec();
-        let (mut running, mut ran, mut turns) = (0, Vec::new(), Vec::new());
-        for step in 1.. {
+        let (mut running, mut ran, mut switches) = (0, Vec::new(), Vec::new());
+        let mut points = alloc::vec![0; left.len()];
+        let mut step = 0;
+        while left.iter().any(|left| *left > 0) {
+            step += 1;
+            let blocks = left[running] > 0 && waits >> (step % 64) & 1 == 1;
+            let cause = match left[running] {
+                0 => Cause::Ended,
+                _ if blocks => Cause::Blocked,
+                _ => Cause::Point,
+            };
+            points[running] += u64::from(!blocks);
             let entry = |thread: usize| Enabled {
                 place: 0,
                 thread: ThreadId(thread as u32),
@@ -152,10 +155,6 @@ mod tests {
                 timeout: false,
             };
             let enabled: Vec<Enabled> = (0..left.len()).filter(|t| left[*t] > 0).map(entry).collect();
-            if enabled.is_empty() {
-                break;
-            }
-            let cause = if left[running] > 0 { Cause::Point } else { Cause::Ended };
             let to = policy
                 .choose(&Question {
                     step,
@@ -164,51 +163,64 @@ mod tests {
                     enabled: &enabled,
                 })
                 .run;
-            if to.index() != running {
-                let (thread, timeout) = (to, false);
-                turns.push(Turn { step, thread, timeout });
+            if to.index() != running || blocks {
+                switches.push(Deviation {
+                    of: ThreadId(running as u32),
+                    point: points[running],
+                    waits: blocks,
+                    to,
+                    timeout: false,
+                });
             }
             running = to.index();
             left[running] -= 1;
             ran.push(to.0);
         }
-        (ran, turns)
+        (ran, switches)
     }
 
     #[test]
     fn all_switches_give_the_recorded_run() {
         for seed in 0..50 {
-            let (ran, turns) = run(&[9, 7, 12], &mut Random::new(seed, 400));
-            let all = Deviation::of_turns(&turns);
-            let (again, same) = run(&[9, 7, 12], &mut Deviations::new(0, &all));
-            assert_eq!((again, same), (ran, turns));
+            let waits = if seed % 2 == 0 { 0 } else { 0x9249_2512_4484_2121 };
+            let (ran, switches) = run(&[9, 7, 12], waits, &mut Random::new(seed, 400));
+            let again = run(&[9, 7, 12], waits, &mut Deviations::new(0, &switches));
+            assert_eq!(again, (ran, switches));
         }
     }
 
     #[test]
     fn a_switch_keeps_its_place_without_the_others() {
-        let named = |of, point, to| Deviation {
-            of: ThreadId(of),
-            point,
-            to: ThreadId(to),
-            timeout: false,
-        };
         // Thread 1 is interrupted after its second step, wherever that comes in the run.
         let late = named(1, 2, 2);
-        let (ran, _) = run(&[3, 4, 2], &mut Deviations::new(0, &[late]));
+        let (ran, _) = run(&[3, 4, 2], 0, &mut Deviations::new(0, &[late]));
         assert_eq!(ran, [0, 0, 0, 1, 1, 2, 2, 1, 1]);
-        let (ran, _) = run(&[3, 4, 2], &mut Deviations::new(0, &[named(0, 2, 1), late]));
+        let (ran, _) = run(&[3, 4, 2], 0, &mut Deviations::new(0, &[named(0, 2, 1), late]));
         assert_eq!(ran, [0, 1, 1, 2, 2, 0, 0, 1, 1]);
     }
 
     #[test]
+    fn waits_do_not_move_a_switch() {
+        let switches = [named(0, 1, 1), named(1, 3, 2)];
+        let (ran, _) = run(&[3, 5, 2], 0, &mut Deviations::new(0, &switches));
+        assert_eq!(ran, [1, 1, 1, 2, 2, 0, 0, 0, 1, 1]);
+        // Thread 1 waits after its first two steps, then goes on with what it waited for.
+        let (ran, _) = run(&[3, 5, 2], 1 << 3, &mut Deviations::new(0, &switches));
+        assert_eq!(ran, [1, 1, 0, 0, 0, 1, 1, 2, 2, 1]);
+    }
+
+    #[test]
     fn what_cannot_be_done_is_passed_over() {
-        let gone = Deviation {
-            of: ThreadId(0),
-            point: 1,
-            to: ThreadId(7),
+        assert_eq!(run(&[2, 1], 0, &mut Deviations::new(0, &[named(0, 1, 7)])).0, [0, 0, 1]);
+    }
+
+    fn named(of: u32, point: u64, to: u32) -> Deviation {
+        Deviation {
+            of: ThreadId(of),
+            point,
+            waits: false,
+            to: ThreadId(to),
             timeout: false,
-        };
-        assert_eq!(run(&[2, 1], &mut Deviations::new(0, &[gone])).0, [0, 0, 1]);
+        }
     }
 }

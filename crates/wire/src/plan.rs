@@ -249,16 +249,18 @@ pub enum Policy {
 pub struct Deviation {
     /// Who has the turn.
     pub of: ThreadId,
-    /// How many scheduling points it has had by then.
+    /// How many scheduling points it has had by then; waits are none.
     pub point: u64,
+    /// Whether it waits there.
+    pub waits: bool,
     /// Who gets the turn.
     pub to: ThreadId,
     /// Whether its timed wait is let run out.
     pub timeout: bool,
 }
 
-/// One switch of a recorded schedule: at this scheduling point the turn went to this thread.
-/// At points not listed the running thread goes on.
+/// One switch of a recorded schedule: at this scheduling point the turn went to this thread, or stayed with it where it
+/// waited or gave way and others could run. At points not listed the running thread goes on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Switch {
     /// Number of the scheduling point.
@@ -269,6 +271,10 @@ pub struct Switch {
     pub timeout: bool,
     /// Whether the thread that lost the turn could have gone on, and did not give way.
     pub preempts: bool,
+    /// How many scheduling points of its own that thread had had; waits are none.
+    pub point: u64,
+    /// Whether that thread waits.
+    pub waits: bool,
 }
 
 /// Why bytes are not a plan.
@@ -365,8 +371,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                12,
-                "0c03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000000001"
+                13,
+                "0d03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000010001000000000000000001"
             )
         );
     }

@@ -25,11 +25,16 @@ pub(super) struct Attempts<'a> {
 }
 
 impl<'a> Attempts<'a> {
-    /// At most so many, before [`longer`](Self::longer).
+    /// At most so many, before [`longer`](Self::longer). Turns are long: where the recorded ones were short, that is
+    /// among the switches, and other policies than `fifo` have none that end by themselves.
     pub fn new(stage: &'a Stage, plan: &Plan, showing: &'a Showing, runs: u32) -> Attempts<'a> {
+        let long = Plan::new(Mode::Confirm(Default::default()), Policy::Fifo).quantum;
         Attempts {
             stage,
-            plan: plan.clone(),
+            plan: Plan {
+                quantum: plan.quantum.max(long),
+                ..plan.clone()
+            },
             showing,
             left: runs,
             more: runs,
@@ -52,20 +57,6 @@ impl<'a> Attempts<'a> {
         Ok(run)
     }
 
-    /// Short turns, as phase 1 and undirected runs may have them, are preemptions that no switch is named for: if the
-    /// recorded switches show it without them, they are named like others and can be left out.
-    pub fn lengthen_turns(&mut self, kept: &[Deviation]) -> Result<(), RunError> {
-        let usual = Plan::new(Mode::Confirm(Default::default()), Policy::Fifo).quantum;
-        if self.plan.quantum == 0 || self.plan.quantum >= usual {
-            return Ok(());
-        }
-        let short = std::mem::replace(&mut self.plan.quantum, usual);
-        if self.run(kept)?.is_none() {
-            self.plan.quantum = short;
-        }
-        Ok(())
-    }
-
     /// Whether there are attempts left; they are more where many preemptions remain.
     pub fn longer(&mut self) -> bool {
         if self.left == 0 && self.preemptions > FEW {
@@ -85,22 +76,17 @@ pub(super) fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
     }
 }
 
-/// Recorded switches, named by the thread that loses the turn and its own count of points.
+/// Recorded switches, named by the thread that loses the turn and its own count of points. The main thread runs first.
 pub(super) fn deviations(switches: &[Switch]) -> Vec<Deviation> {
-    let turn = |s: &Switch| deadheat_schedule::Turn {
-        step: s.step,
-        thread: s.to,
+    let losers = std::iter::once(ThreadId::MAIN).chain(switches.iter().map(|s| s.to));
+    let named = losers.zip(switches).map(|(of, s)| Deviation {
+        of,
+        point: s.point,
+        waits: s.waits,
+        to: s.to,
         timeout: s.timeout,
-    };
-    let turns: Vec<_> = switches.iter().map(turn).collect();
-    let named = deadheat_schedule::Deviation::of_turns(&turns);
-    let own = |d: deadheat_schedule::Deviation| Deviation {
-        of: d.of,
-        point: d.point,
-        to: d.to,
-        timeout: d.timeout,
-    };
-    named.into_iter().map(own).collect()
+    });
+    named.collect()
 }
 
 /// Threads to which a switch is tried instead: first the one that comes to a bad end, then those that the switches

@@ -9,6 +9,7 @@ use crate::wait::{Outcome, Wait};
 use crate::{clock, descriptors, family, lock_order, observe, signals, stuck, switching, timers};
 use deadheat_model::{Access, Operation};
 use deadheat_schedule::{Answer, AnyPolicy, Cause, Enabled, Met, Policy, Question};
+use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{Notice, Record};
 
 /// Nanoseconds of real time after which a program with a client looks whether that has ended.
@@ -136,7 +137,7 @@ impl Scheduler {
     }
 
     /// Asks the policy, waiting for the world outside as long as nobody can run.
-    pub(super) fn ask(&mut self, t: &Thread, cause: Cause) -> (&'static mut Thread, Option<Met>) {
+    pub(super) fn ask(&mut self, t: &mut Thread, cause: Cause) -> (&'static mut Thread, Option<Met>) {
         if let Some((_, since)) = self.ring
             && self.step.saturating_sub(since) > stuck::GRACE
             && let Some(first) = self.ring()
@@ -193,9 +194,19 @@ impl Scheduler {
             self.hurry(to.deadline);
             to.outcome = Outcome::TimedOut;
         }
-        if entry.thread != t.id || entry.timeout {
-            let preempts = cause == Cause::Point && entry.thread != t.id;
-            self.trail.switch(self.step, entry.thread, entry.timeout, preempts);
+        // Where a thread gives way or waits and has the turn all the same, that is no more than one of several choices.
+        let chosen = cause != Cause::Point && self.enabled.len() > 1;
+        if entry.thread != t.id || entry.timeout || chosen {
+            t.points += self.step.saturating_sub(t.since);
+            (t.since, to.since) = (self.step, self.step);
+            self.trail.switch(Switch {
+                step: self.step,
+                to: entry.thread,
+                timeout: entry.timeout,
+                preempts: cause == Cause::Point && entry.thread != t.id,
+                point: t.points,
+                waits: cause == Cause::Blocked,
+            });
         }
         family::runs();
         (to, answer.met)
