@@ -1,4 +1,4 @@
-//! Schedules that are directed at nothing: what only some order of events shows, without a race or a cycle.
+//! Schedules that are directed at no pair and no cycle: what only some order of events shows.
 //!
 //! By turns under bursts, PCT, POS, SURW, overtaking and a plain walk; no one of them is best on all programs. Each run's end is
 //! judged like any other: bad ends that ordinary runs do not show, repeated once, are findings.
@@ -8,6 +8,12 @@
 //! those seen twice counted too, to be on the safe side: when it falls below one in [`UNSEEN`] it ends. A program that
 //! wakes those alone who wait already gets all its runs: what loses a signal may be rare. Bounds: [`MOST`] runs and
 //! [`POINTS`] scheduling points, unless the budget is longer than usual: who gives more time wants it used.
+//!
+//! If those show nothing, runs follow that are each directed at the objects of one group: who comes to one of them again
+//! is held back until others were there ([`Policy::Overtaken`] with places), so that what a thread does to an object in
+//! two steps is interrupted between them, however rarely the other comes there. Two objects are of a group if threads
+//! come to both from one place; the first undirected run tells which there are. [`TRIES`] runs for each group, in turns,
+//! and at most [`DIRECTED_POINTS`] scheduling points; what groups were left out is told.
 //!
 //! The statements of all candidates are scheduling points too: a failure may need an order of accesses that race, and
 //! of more than two of them.
@@ -21,7 +27,10 @@ use deadheat_confirm::{Case, RunError};
 use deadheat_model::SiteId;
 use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::Range;
+use std::sync::atomic::AtomicU32;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 /// Least runs, unless a number is asked for.
@@ -30,6 +39,11 @@ const RUNS: u32 = 40;
 const MOST: u32 = 320;
 /// Scheduling points of all those further runs together.
 const POINTS: u64 = 200_000;
+/// Runs directed at each group of objects.
+const TRIES: u32 = 8;
+/// Scheduling points of all those together, and most of them.
+const DIRECTED_POINTS: u64 = 2_000_000;
+const MOST_DIRECTED: u32 = 800;
 /// The budget for which these bounds are made.
 const USUAL_BUDGET: Duration = Duration::from_secs(60);
 /// Runs between two looks at what they showed: the same whatever runs at the same time.
@@ -46,6 +60,10 @@ const BAD_RUNS: usize = 4;
 #[derive(Default)]
 struct Walk {
     number: u32,
+    /// The places that it is directed at, if at any.
+    directed: Vec<u64>,
+    /// From which places objects were come to, if it was to tell.
+    places: Vec<Vec<u64>>,
     order: u64,
     bad: Option<BadRun>,
     /// Where the ordinary runs always fail: this one if it ended well.
@@ -61,6 +79,8 @@ pub struct Explored {
     pub bad: Vec<BadRun>,
     /// Where the ordinary runs always fail: the first run that ended well, twice.
     pub good: Option<Shown>,
+    /// Groups of objects at which no run was directed, for want of room.
+    pub left_out: usize,
 }
 
 /// Most statements of candidates that are scheduling points.
@@ -125,7 +145,7 @@ impl Orders {
     }
 }
 
-/// Makes at most so many runs.
+/// Makes at most so many undirected runs, and those that are directed at groups of objects.
 pub fn explore(
     judge: Judge<'_>,
     watched: &Targets,
@@ -135,32 +155,128 @@ pub fn explore(
 ) -> Result<Explored, RunError> {
     let ordinary = ordinary(&judge, watched)?;
     let ended = ordinary.ended.as_ref();
-    let policies = Policies {
-        seed: judge.rules.seed,
-        switch: judge.rules.switch,
-        steps: ended.map_or(1, |e| e.steps),
-        counts: counts(&ordinary.switches, ended.map_or(1, |e| e.steps)),
+    let steps = ended.map_or(1, |e| e.steps);
+    let mut explorer = Explorer {
+        policies: Policies {
+            seed: judge.rules.seed,
+            switch: judge.rules.switch,
+            steps,
+            counts: counts(&ordinary.switches, steps),
+        },
+        fails: judge.baseline.always_fails().is_some(),
+        wakes: ended.is_some_and(|e| e.wakes > 0),
+        judge,
+        watched,
+        jobs,
+        stop,
+        made: AtomicU32::new(0),
+        orders: Orders::default(),
+        places: Vec::new(),
+        explored: Explored::default(),
     };
-    let plan = |number| Plan {
-        mode: Mode::Confirm(watched.clone()),
-        policy: policies.of(number),
-        ..judge.rules.plan.clone()
-    };
-    let (fails, wakes) = (
-        judge.baseline.always_fails().is_some(),
-        ended.is_some_and(|e| e.wakes > 0),
-    );
-    let made = std::sync::atomic::AtomicU32::new(0);
-    let make = |walk: &mut Walk| {
-        made.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-        let plan = plan(walk.number);
-        let run = match judge.stage.run(&plan) {
+    let first = runs.min(BATCH as u32);
+    if !explorer.undirected(0..first)? && !explorer.directed(first)? {
+        explorer.undirected(first..runs)?;
+    }
+    explorer.explored.runs = explorer.made.into_inner();
+    Ok(explorer.explored)
+}
+
+struct Explorer<'a> {
+    judge: Judge<'a>,
+    watched: &'a Targets,
+    policies: Policies,
+    jobs: usize,
+    stop: &'a (dyn Fn() -> bool + Sync),
+    /// Whether the ordinary runs always fail.
+    fails: bool,
+    /// Whether they wake those who wait.
+    wakes: bool,
+    made: AtomicU32,
+    orders: Orders,
+    places: Vec<Vec<u64>>,
+    explored: Explored,
+}
+
+impl Explorer<'_> {
+    /// Whether there is nothing more to look for.
+    fn undirected(&mut self, numbers: Range<u32>) -> Result<bool, RunError> {
+        for from in numbers.clone().step_by(BATCH) {
+            if from > 0 && !self.wakes && !self.orders.promise() {
+                return Ok(true);
+            }
+            let to = numbers.end.min(from.saturating_add(BATCH as u32));
+            let walk = |number| Walk {
+                number,
+                ..Walk::default()
+            };
+            if self.batch((from..to).map(walk).collect())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// The same of runs that are directed at groups of objects.
+    fn directed(&mut self, undirected: u32) -> Result<bool, RunError> {
+        let mut groups = groups(&self.places);
+        let room = (DIRECTED_POINTS / self.policies.steps.max(1)).clamp(RUNS.into(), MOST_DIRECTED.into());
+        let tries = TRIES.min(undirected);
+        let tried = groups.len().min(room as usize / tries.max(1) as usize);
+        self.explored.left_out = groups.len() - tried;
+        groups.truncate(tried);
+        let each = |number| groups.iter().map(move |places| (number, places));
+        let walks: Vec<_> = (0..tries).flat_map(each).collect();
+        for batch in walks.chunks(BATCH) {
+            let walk = |(number, places): &(u32, &'_ Vec<u64>)| Walk {
+                number: *number,
+                directed: places.to_vec(),
+                ..Walk::default()
+            };
+            if self.batch(batch.iter().map(walk).collect())? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn batch(&mut self, mut walks: Vec<Walk>) -> Result<bool, RunError> {
+        let this = &*self;
+        in_parallel(walks.iter_mut().collect(), self.jobs, self.stop, &|walk, _| {
+            this.walk(walk)
+        })?;
+        for walk in walks {
+            let explored = &mut self.explored;
+            explored.good = explored.good.take().or(walk.good);
+            let new = walk
+                .bad
+                .filter(|bad| !bad.is_among(&explored.bad) && explored.bad.len() < BAD_RUNS);
+            explored.bad.extend(new);
+            if walk.directed.is_empty() {
+                self.orders.add(walk.order);
+                self.places.extend(walk.places);
+            }
+        }
+        Ok(!self.explored.bad.is_empty() || self.explored.good.is_some() || (self.stop)())
+    }
+
+    fn walk(&self, walk: &mut Walk) -> Result<(), RunError> {
+        self.made.fetch_add(1, Relaxed);
+        let judge = &self.judge;
+        let plan = Plan {
+            mode: Mode::Confirm(self.watched.clone()),
+            policy: self.policies.of(walk.number, &walk.directed),
+            places: walk.number == 0 && walk.directed.is_empty(),
+            ..judge.rules.plan.clone()
+        };
+        let mut run = match judge.stage.run(&plan) {
             Err(RunError::NoRuntime(_)) => return Ok(()),
             other => other?,
         };
         walk.order = run.records.ended.as_ref().map_or(0, |e| e.order);
+        walk.places = std::mem::take(&mut run.records.places);
         let outcome = Outcome::of(&run);
-        if fails && outcome == Outcome::Exit(0) {
+        if self.fails && outcome == Outcome::Exit(0) {
             walk.good = judge.happened(&plan, &run)?;
         }
         if let Some(harm) = judge.baseline.harm(&outcome)
@@ -174,31 +290,35 @@ pub fn explore(
             });
         }
         Ok(())
-    };
-    let mut orders = Orders::default();
-    let mut explored = Explored::default();
-    for from in (0..runs).step_by(BATCH) {
-        let walk = |number| Walk {
-            number,
-            ..Walk::default()
-        };
-        let mut batch: Vec<Walk> = (from..runs.min(from.saturating_add(BATCH as u32))).map(walk).collect();
-        in_parallel(batch.iter_mut().collect(), jobs, stop, &|walk, _| make(walk))?;
-        for walk in batch {
-            orders.add(walk.order);
-            explored.good = explored.good.or(walk.good);
-            let new = walk
-                .bad
-                .filter(|bad| !bad.is_among(&explored.bad) && explored.bad.len() < BAD_RUNS);
-            explored.bad.extend(new);
-        }
-        let enough = !explored.bad.is_empty() || explored.good.is_some();
-        if enough || stop() || !wakes && !orders.promise() {
-            break;
+    }
+}
+
+/// Places at which objects of one group are come to: those of one object are together.
+fn groups(objects: &[Vec<u64>]) -> Vec<Vec<u64>> {
+    let mut group_of: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut groups: Vec<BTreeSet<u64>> = Vec::new();
+    for places in objects {
+        let mut known: Vec<usize> = places.iter().filter_map(|p| group_of.get(p).copied()).collect();
+        known.sort_unstable();
+        known.dedup();
+        let into = known.first().copied().unwrap_or_else(|| {
+            groups.push(BTreeSet::new());
+            groups.len() - 1
+        });
+        let joined = known
+            .iter()
+            .skip(1)
+            .flat_map(|other| std::mem::take(&mut groups[*other]));
+        let all: Vec<u64> = joined.chain(places.iter().copied()).collect();
+        for place in all {
+            group_of.insert(place, into);
+            groups[into].insert(place);
         }
     }
-    explored.runs = made.into_inner();
-    Ok(explored)
+    groups.retain(|places| !places.is_empty());
+    let mut groups: Vec<Vec<u64>> = groups.into_iter().map(|places| places.into_iter().collect()).collect();
+    groups.sort();
+    groups
 }
 
 /// What an ordinary run does that stops at these statements too.
@@ -228,9 +348,14 @@ struct Policies {
 }
 
 impl Policies {
-    fn of(&self, number: u32) -> Policy {
+    /// The policy of the run with this number, directed at these places if there are any.
+    fn of(&self, number: u32, places: &[u64]) -> Policy {
         let seed = self.seed.wrapping_add(number.into());
         let switch = self.switch;
+        if !places.is_empty() {
+            let places = places.to_vec();
+            return Policy::Overtaken { seed, switch, places };
+        }
         match number % 6 {
             0 => Policy::Random { seed, switch },
             1 => Policy::Pct {
@@ -243,7 +368,11 @@ impl Policies {
                 seed,
                 counts: self.counts.clone(),
             },
-            4 => Policy::Overtaken { seed, switch },
+            4 => Policy::Overtaken {
+                seed,
+                switch,
+                places: Vec::new(),
+            },
             _ => Policy::Random { seed, switch: 512 },
         }
     }
@@ -280,6 +409,17 @@ mod tests {
         assert!(promises(&mut (0..40).map(|run| run / 38)));
         assert!(!promises(&mut (0..100).map(|run| run / 97)));
         assert!(promises(&mut (0..320)));
+    }
+
+    #[test]
+    fn objects_that_are_come_to_from_one_place_are_of_a_group() {
+        let of = |objects: &[&[u64]]| groups(&objects.iter().map(|o| o.to_vec()).collect::<Vec<_>>());
+        assert_eq!(of(&[]), [[0; 0]; 0]);
+        assert_eq!(of(&[&[7, 8], &[1, 2], &[2]]), [[1, 2], [7, 8]]);
+        assert_eq!(
+            of(&[&[1, 2], &[5, 6], &[3, 4], &[2, 6]]),
+            [vec![1, 2, 5, 6], vec![3, 4]]
+        );
     }
 
     #[test]

@@ -458,7 +458,16 @@ impl Work<'_> {
         let asked = [self.options.runs, self.options.walks].into_iter().flatten();
         let runs = asked.fold(usual, u32::min);
         match exploration::explore(judge, &exploration::watched(cases), runs, self.jobs(), &stop) {
-            Ok(explored) => explored,
+            Ok(explored) => {
+                if explored.left_out > 0 {
+                    self.notices.push(format!(
+                        "no runs were directed at {} further groups of locks and atomics (a longer --budget changes nothing: at \
+                         most so many scheduling points are spent on that)",
+                        explored.left_out
+                    ));
+                }
+                explored
+            }
             Err(error) => {
                 self.trouble = self.trouble.take().or(Some(error.to_string()));
                 Explored::default()

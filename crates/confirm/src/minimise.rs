@@ -2,7 +2,8 @@
 //!
 //! Delta debugging (Zeller and Hildebrandt, TSE 2002) over the switches of the recorded run, each named by the thread
 //! that loses the turn and its own count of points, so that the others keep their meaning when one is left out (policy
-//! `deviations`); in between the schedule is ordinary. Removals are tried, in halves, quarters and so on: what
+//! `deviations`); in between the schedule is ordinary. First the decisive ones are looked for: mostly there are few, and of
+//! thousands of switches those take a dozen runs each. Then removals are tried, in halves, quarters and so on: what
 //! stays is needed, each switch by itself, unless the bound of runs was reached; then each of these alone, to any of
 //! their threads. Each attempt is a run, as bounded by
 //! the caller. The result counts only if it repeats with the same schedule hash.
@@ -26,6 +27,11 @@ use deadheat_wire::record::{Meeting, Step};
 
 /// Threads to which a switch is tried instead.
 const THREADS: usize = 4;
+
+/// Long interruptions that are tried alone.
+const LONGEST: usize = 24;
+/// Decisive switches that are looked for one by one, before parts of all are left out.
+const DECISIVE: usize = 8;
 
 /// What a run must show.
 #[derive(Clone, Debug)]
@@ -146,6 +152,8 @@ impl Minimiser<'_> {
         {
             kept.truncate(early);
         }
+        self.longest(&mut attempts, run, &mut kept)?;
+        self.decisive(&mut attempts, &mut kept)?;
         let mut size = kept.len().div_ceil(2);
         while size > 0 && !(self.stop)() {
             let before = kept.len();
@@ -170,6 +178,47 @@ impl Minimiser<'_> {
             kept = vec![one];
         }
         self.told(&mut attempts, &kept)
+    }
+
+    /// Of many switches, the one that does alone, if it is among those after which a thread did not run for longest: a
+    /// random walk interrupts a thread for a moment, directed runs hold it back for as long as it takes.
+    fn longest(&self, attempts: &mut Attempts<'_>, run: &Run, kept: &mut Vec<Deviation>) -> Result<(), RunError> {
+        let ranked = attempts::by_length(&run.records.switches[..kept.len()]);
+        for one in ranked.into_iter().take(LONGEST.min(kept.len() / 2)) {
+            if !attempts.longer() || (self.stop)() {
+                break;
+            }
+            if attempts.run(&kept[one..=one])?.is_some() {
+                *kept = vec![kept[one]];
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of many switches, the shortest beginning that does, by halving: its last one is decisive, as what comes later is
+    /// ordinary. Then, with that one, the shortest beginning of the rest, and so on.
+    fn decisive(&self, attempts: &mut Attempts<'_>, kept: &mut Vec<Deviation>) -> Result<(), RunError> {
+        let mut decisive: Vec<Deviation> = Vec::new();
+        let mut rest = kept.len();
+        while rest > 0 && decisive.len() < DECISIVE {
+            let mut too_few = 0;
+            while rest - too_few > 1 && attempts.longer() && !(self.stop)() {
+                let middle = usize::midpoint(rest, too_few);
+                match attempts.run(&[&kept[..middle], &decisive].concat())? {
+                    Some(_) => rest = middle,
+                    None => too_few = middle,
+                }
+            }
+            rest -= 1;
+            decisive.insert(0, kept[rest]);
+            if attempts.run(&decisive)?.is_some() {
+                rest = 0;
+            }
+        }
+        kept.truncate(rest);
+        kept.extend(decisive);
+        Ok(())
     }
 
     /// One of the switches that does alone what all do, if the turn goes to another thread by it: a detour by a third

@@ -45,6 +45,8 @@ pub struct Records {
     pub deadlock: Option<Deadlock>,
     /// The hang that ended the run.
     pub hang: Option<Hang>,
+    /// From which places objects of synchronisation were come to, see [`Record::Places`].
+    pub places: Vec<Vec<u64>>,
     /// The recorded schedule.
     pub switches: Vec<Switch>,
     /// The run's events, if the plan asked for them.
@@ -150,6 +152,7 @@ impl Records {
             Record::Deadlock(d) => self.deadlock = Some(d),
             Record::Hang(h) => self.hang = Some(h),
             Record::Switches(s) => self.switches.extend(s),
+            Record::Places(places) => self.places.extend(places),
             Record::Diverged { step, wanted } => {
                 self.diverged.get_or_insert((step, wanted));
             }

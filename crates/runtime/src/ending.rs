@@ -195,6 +195,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         _ => how,
     };
     observe::finish();
+    crate::successions::finish();
     crate::concolic::sources::finish();
     crate::intercept::notices();
     report::heartbeat(s.step);

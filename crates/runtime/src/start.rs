@@ -117,7 +117,7 @@ fn take_control(plan: Plan) {
     let (hang, switches) = (plan.hang_yields, plan.record_schedule);
     *PLAN.get() = Some(plan);
     let Some(plan) = PLAN.get().as_ref() else { return };
-    let main = token::start(policy, hang, replayed);
+    let main = token::start(policy, hang, replayed, plan.places);
     token::scheduler().trail.record_switches(switches);
     crate::intercept::threads::adopt_main(main);
     ending::start();
@@ -224,9 +224,10 @@ fn policy(plan: &Plan) -> AnyPolicy {
             seed: *seed,
             counts: counts.clone(),
         },
-        Policy::Overtaken { seed, switch } => Kind::Overtaken {
+        Policy::Overtaken { seed, switch, places } => Kind::Overtaken {
             seed: *seed,
             switch: *switch,
+            places: places.clone(),
         },
         Policy::Deviations { switches } => Kind::Deviations {
             quantum: plan.quantum,

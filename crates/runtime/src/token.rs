@@ -112,12 +112,13 @@ pub fn scheduler() -> &'static mut Scheduler {
 }
 
 /// Takes control: from now on interposers are at work. Returns the main thread's record.
-/// `replayed`: a recorded schedule is followed, so descriptors are looked at whenever it is asked.
-pub fn start(policy: AnyPolicy, hang_yields: u64, replayed: bool) -> &'static mut Thread {
+/// `replayed`: a recorded schedule is followed, so descriptors are looked at whenever it is asked. `places`: see
+/// [`successions::start`].
+pub fn start(policy: AnyPolicy, hang_yields: u64, replayed: bool, places: bool) -> &'static mut Thread {
     let s = scheduler();
     s.restless = policy.wants_timeouts() && !replayed;
     if s.restless {
-        successions::start();
+        successions::start(places);
     }
     s.policy = Some(policy);
     s.poll_every = if replayed { 1 } else { POLL_EVERY };

@@ -59,6 +59,8 @@ pub enum Kind {
         seed: u64,
         /// Probability of a switch, in 1/1024.
         switch: u32,
+        /// Places, ascending.
+        places: Vec<u64>,
     },
     /// [`Deviations`].
     Deviations {
@@ -107,7 +109,7 @@ impl AnyPolicy {
             Kind::Pct { seed, depth, steps } => One::Pct(Pct::new(seed, depth, steps)),
             Kind::Pos { seed } => One::Pos(Pos::new(seed)),
             Kind::Surw { seed, counts } => One::Surw(Surw::new(seed, counts)),
-            Kind::Overtaken { seed, switch } => One::Overtaken(Overtaken::new(seed, switch)),
+            Kind::Overtaken { seed, switch, places } => One::Overtaken(Overtaken::new(seed, switch, places)),
             Kind::Deviations { quantum, switches } => One::Deviations(Deviations::new(quantum, &switches)),
             Kind::Replay { turns } => One::Replay(Replay::new(turns)),
         };

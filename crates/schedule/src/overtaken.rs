@@ -8,15 +8,24 @@
 //! is overtaken before it goes on: once, or with a coin once more, and so on. For how long at most: the rules of
 //! [`HeldBack`], so that one whom the others wait for is let go.
 //!
+//! With places given, the same is directed at the objects that those belong to: held back is who comes to an object
+//! *again*, there, until others were at it. What that thread did there before and what it is about to do may be meant to
+//! be one (an atomicity violation: CTrigger, ASPLOS 2009), and the rest of the program goes its usual way meanwhile, for
+//! ten times as long. Every fourth seed holds all of those back, the others a half or a quarter, by place and object.
+//!
 //! Cost of a scheduling point: linear in the threads held back.
 
 use crate::held_back::HeldBack;
 use crate::{Answer, Cause, Enabled, PATIENCE, Policy, Question};
+use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use deadheat_model::{ObjectKind, Operation, ThreadId};
 
 /// Bound of the postponements of one thread at one place.
 const POSTPONEMENTS: u32 = 20;
+
+/// Most threads at objects that are known to have been there.
+const VISITORS: usize = 1 << 16;
 
 /// A thread that is held back.
 #[derive(Clone, Copy, Debug)]
@@ -36,6 +45,10 @@ pub struct Overtaken {
     seed: u64,
     /// Mask of the chosen places' hashes.
     mask: u64,
+    /// Places that it is directed at, ascending.
+    places: Vec<u64>,
+    /// Who was at which object, from those places.
+    visitors: BTreeSet<(ThreadId, u64)>,
 }
 
 /// The object and the place of what the thread is about to do there.
@@ -52,21 +65,45 @@ fn object(entry: &Enabled) -> Option<(u64, u64)> {
 }
 
 impl Overtaken {
-    /// By this seed, over a walk that switches with probability `switch`/1024.
-    pub fn new(seed: u64, switch: u32) -> Overtaken {
-        let mut held = HeldBack::new(seed, switch, POSTPONEMENTS, PATIENCE);
-        let mask = (2 << held.rng().below(3)) - 1;
+    /// By this seed, over a walk that switches with probability `switch`/1024, directed at these places if there are any.
+    pub fn new(seed: u64, switch: u32, places: Vec<u64>) -> Overtaken {
+        let patience = if places.is_empty() { PATIENCE } else { 10 * PATIENCE };
+        let mut held = HeldBack::new(seed, switch, POSTPONEMENTS, patience);
+        let mask = match places.len() {
+            0 => (2 << held.rng().below(3)) - 1,
+            _ if seed.is_multiple_of(4) => 0,
+            _ => (2 << held.rng().below(2)) - 1,
+        };
         Overtaken {
             held,
             standing: Vec::new(),
             seed,
             mask,
+            places,
+            visitors: BTreeSet::new(),
         }
     }
 
-    fn chosen(&self, place: u64) -> bool {
-        let mixed = (place ^ self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
+    /// Whether a thread that comes to the object there is to be held back.
+    fn chosen(&mut self, thread: ThreadId, object: u64, place: u64) -> bool {
+        let mut what = place;
+        if self.directed() {
+            what ^= object;
+            if self.visitors.len() >= VISITORS || self.visitors.insert((thread, object)) {
+                return false;
+            }
+        }
+        let mixed = (what ^ self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xd6e8_feb8_6659_fd93);
         (mixed >> 32) & self.mask == 0
+    }
+
+    fn directed(&self) -> bool {
+        !self.places.is_empty()
+    }
+
+    /// Whether what happens at this place counts.
+    fn counts(&self, place: u64) -> bool {
+        !self.directed() || self.places.binary_search(&place).is_ok()
     }
 }
 
@@ -80,22 +117,25 @@ impl Policy for Overtaken {
         let standing = &self.standing;
         self.held.keep(|t| standing.iter().any(|held| held.thread == t));
         let arriving = q.entry(q.running).filter(|_| q.cause == Cause::Point).and_then(object);
-        if let Some((object, place)) = arriving {
+        if let Some((object, place)) = arriving.filter(|(_, place)| self.counts(*place)) {
             let mut overtakes = false;
+            let directed = self.directed();
             for held in &mut self.standing {
-                if held.object == object && held.place != place {
+                if held.object == object && (directed || held.place != place) {
                     overtakes = true;
                     held.left -= 1;
                 }
             }
             self.standing.retain(|held| held.left > 0);
             if overtakes {
+                self.visitors.extend(directed.then_some((q.running, object)));
                 let standing = &self.standing;
                 self.held.keep(|t| standing.iter().any(|held| held.thread == t));
                 return Answer::run(q.running);
             }
+            let chosen = self.chosen(q.running, object, place);
             // Alone, a thread would be released at once: that shall not use up its bound.
-            if self.chosen(place) && q.enabled.len() > 1 {
+            if chosen && q.enabled.len() > 1 {
                 self.held.postpone(q.step, q.running, place);
                 if self.held.has(q.running) {
                     let mut left = 1;

@@ -31,7 +31,7 @@ fn late() -> Program {
 fn same_seed_same_schedule() {
     let program = late();
     let make: [fn(u64) -> Box<dyn Policy>; 4] = [
-        |s| Box::new(Overtaken::new(s, 205)),
+        |s| Box::new(Overtaken::new(s, 205, Vec::new())),
         |s| Box::new(Pct::new(s, 3, 60)),
         |s| Box::new(Pos::new(s)),
         |s| Box::new(Surw::new(s, vec![64, 4])),
@@ -83,7 +83,7 @@ fn two_stages() -> Program {
 #[test]
 fn a_second_section_is_overtaken_whoever_comes_to_it() {
     let program = two_stages();
-    let overtaken = hits(&program, |s| Box::new(Overtaken::new(s, 205)));
+    let overtaken = hits(&program, |s| Box::new(Overtaken::new(s, 205, Vec::new())));
     let walk = hits(&program, |s| Box::new(Random::new(s, 205)));
     let pct = hits(&program, |s| Box::new(Pct::new(s, 3, 200)));
     assert!(
@@ -92,11 +92,43 @@ fn a_second_section_is_overtaken_whoever_comes_to_it() {
     );
 }
 
+/// Two threads that do what does not matter under many locks; one of them, at its beginning, takes one more lock twice,
+/// and fails if the other takes that in between, which it does at its end.
+fn far_apart() -> Program {
+    let section = |lock: u8, at: u32| [(at, Lock(lock)), (at + 1, Unlock(lock))];
+    let noise = |from: u32| -> Vec<_> { (0..40).flat_map(|n| section(1 + (n % 3) as u8, from + 2 * n)).collect() };
+    let halves = [
+        (1, Lock(X)),
+        (2, Write(X, 1)),
+        (3, Unlock(X)),
+        (4, Lock(X)),
+        (5, Read(X)),
+        (0, Unless(2, 2)),
+        (6, Error),
+        (7, Unlock(X)),
+    ];
+    let early = [noise(100)[..8].to_vec(), halves.to_vec(), noise(300)].concat();
+    let late = [noise(500), vec![(10, Lock(X)), (11, Write(X, 2)), (12, Unlock(X))]].concat();
+    program(&[&early, &late])
+}
+
+#[test]
+fn who_comes_to_an_object_again_is_interrupted_there() {
+    let program = far_apart();
+    let directed = hits(&program, |s| Box::new(Overtaken::new(s, 205, vec![1, 4, 10])));
+    let elsewhere = hits(&program, |s| Box::new(Overtaken::new(s, 205, vec![100, 102])));
+    let walk = hits(&program, |s| Box::new(Random::new(s, 205)));
+    assert!(
+        directed > SEEDS as usize / 4 && directed > 5 * elsewhere.max(walk),
+        "directed {directed}, at others {elsewhere}, walk {walk}"
+    );
+}
+
 #[test]
 fn a_spin_loop_ends() {
     let spin = program(&[&[(1, Await(X, 1)), (2, Work)], &[(3, Work), (4, AtomicStore(X, 1))]]);
     let make: [fn(u64) -> Box<dyn Policy>; 4] = [
-        |s| Box::new(Overtaken::new(s, 205)),
+        |s| Box::new(Overtaken::new(s, 205, Vec::new())),
         |s| Box::new(Pct::new(s, 3, 10)),
         |s| Box::new(Pos::new(s)),
         |s| Box::new(Surw::new(s, vec![2, 2])),

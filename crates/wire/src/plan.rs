@@ -41,6 +41,8 @@ pub struct Plan {
     pub stop_at: Option<StopAt>,
     /// Record the events of the run in order, for the story of a finding.
     pub trace: bool,
+    /// Record from where threads came to objects of synchronisation; under policies that may switch anywhere.
+    pub places: bool,
     /// The soft limit of the main thread's stack that the program is to have, if it is not started under it.
     pub stack_limit: Option<u64>,
     /// Follow children of `fork` and `exec` (their own records go into the same file).
@@ -236,6 +238,8 @@ pub enum Policy {
         seed: u64,
         /// Probability of a switch, in 1/1024.
         switch: u32,
+        /// Only at these places, ascending, and there whoever comes to an object again; everywhere if there are none.
+        places: Vec<u64>,
     },
     /// `Fifo`, but for some switches: a minimised schedule.
     Deviations {
@@ -320,6 +324,7 @@ impl Plan {
             record_schedule: true,
             stop_at: None,
             trace: false,
+            places: false,
             stack_limit: None,
             follow: true,
             values: Vec::new(),

@@ -28,6 +28,9 @@ pub enum Record {
     Hang(Hang),
     /// A part of the recorded schedule, in order.
     Switches(Vec<Switch>),
+    /// Objects of synchronisation that several threads came to, one of them more than once: from which places, each set
+    /// of places once. A place is a number as policies see it.
+    Places(Vec<Vec<u64>>),
     /// The replayed schedule could not be followed: at this step the named thread could not run.
     Diverged {
         /// Number of the scheduling point.

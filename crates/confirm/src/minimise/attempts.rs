@@ -4,6 +4,8 @@ use super::Showing;
 use crate::stage::{Run, RunError, Stage};
 use deadheat_model::ThreadId;
 use deadheat_wire::plan::{Deviation, Mode, Plan, Policy, Switch};
+use std::cmp::Reverse;
+use std::collections::HashMap;
 
 /// A finding that takes more preemptions is given as many runs again.
 const FEW: u32 = 3;
@@ -87,6 +89,23 @@ pub(super) fn deviations(switches: &[Switch]) -> Vec<Deviation> {
         timeout: s.timeout,
     });
     named.collect()
+}
+
+/// The indices of preemptions, those first after which the thread that lost the turn was longest without it.
+pub(super) fn by_length(switches: &[Switch]) -> Vec<usize> {
+    let mut lost: HashMap<ThreadId, (usize, u64)> = HashMap::new();
+    let mut lengths = vec![u64::MAX; switches.len()];
+    let mut running = ThreadId::MAIN;
+    for (n, switch) in switches.iter().enumerate() {
+        lost.insert(running, (n, switch.step));
+        running = switch.to;
+        if let Some((n, since)) = lost.remove(&running) {
+            lengths[n] = switch.step - since;
+        }
+    }
+    let mut ranked: Vec<usize> = (0..switches.len()).filter(|n| switches[*n].preempts).collect();
+    ranked.sort_by_key(|n| Reverse(lengths[*n]));
+    ranked
 }
 
 /// Threads to which a switch is tried instead: first the one that comes to a bad end, then those that the switches
