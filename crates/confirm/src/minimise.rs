@@ -394,7 +394,9 @@ fn of_meeting(steps: &[Step], meeting: &Meeting, outcome: Outcome) -> Option<Swa
 /// What the thread that lost the turn was about to do, and what another did first.
 fn of_switch(story: &Story, needed: &Deviation, outcome: Outcome) -> Option<Swap> {
     let turns: Vec<Deviation> = deviations(&story.switches);
-    let at = turns.iter().position(|d| d == needed)?;
+    // The turn may have gone to another thread than the one that is named.
+    let same = |d: &Deviation| (d.of, d.point, d.waits) == (needed.of, needed.point, needed.waits);
+    let at = turns.iter().position(same)?;
     let step = story.switches[at].step;
     // Where the turn was lost behind an operation, what the thread was about to do comes later.
     let own = |s: &Step| s.thread == needed.of;

@@ -7,8 +7,9 @@ use deadheat_wire::plan::{Deviation, Mode, Plan, Policy, Switch};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// A finding that takes more preemptions is given as many runs again.
+/// A finding that takes more preemptions is given as many runs again, so often.
 const FEW: u32 = 3;
+const AGAIN: u32 = 3;
 
 /// Makes the attempts, up to a bound.
 pub(super) struct Attempts<'a> {
@@ -18,8 +19,9 @@ pub(super) struct Attempts<'a> {
     pub showing: &'a Showing,
     /// Attempts to be made yet.
     pub left: u32,
-    /// As many more, once.
+    /// As many again, and how often.
     more: u32,
+    again: u32,
     /// Attempts made.
     pub made: u32,
     /// Preemptions of the last attempt that showed it.
@@ -40,6 +42,7 @@ impl<'a> Attempts<'a> {
             showing,
             left: runs,
             more: runs,
+            again: AGAIN,
             made: 0,
             preemptions: 0,
         }
@@ -61,8 +64,9 @@ impl<'a> Attempts<'a> {
 
     /// Whether there are attempts left; they are more where many preemptions remain.
     pub fn longer(&mut self) -> bool {
-        if self.left == 0 && self.preemptions > FEW {
-            self.left = std::mem::take(&mut self.more);
+        if self.left == 0 && self.preemptions > FEW && self.again > 0 {
+            self.again -= 1;
+            self.left = self.more;
         }
         self.left > 0
     }
