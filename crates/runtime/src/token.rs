@@ -75,6 +75,8 @@ pub struct Scheduler {
     leaving: Option<ThreadId>,
     enabled: Vec<Enabled>,
     waited_outside: bool,
+    /// Virtual time that passed before its turn by the policy's choice, nanoseconds.
+    hurried: u64,
     /// A thread that waits for itself by way of others, and since which point.
     ring: Option<(ThreadId, u64)>,
 }
@@ -100,6 +102,7 @@ static SCHEDULER: Held<Scheduler> = Held::new(Scheduler {
     leaving: None,
     enabled: Vec::new(),
     waited_outside: false,
+    hurried: 0,
     ring: None,
 });
 

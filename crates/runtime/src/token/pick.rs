@@ -133,7 +133,19 @@ impl Scheduler {
                 });
             }
         }
+        let left = self.time_to_take();
+        self.enabled
+            .retain(|e| !e.timeout || e.stamp.saturating_sub(moment) <= left);
         any
+    }
+
+    /// How much time may pass before its turn, in nanoseconds. Once any may that is not far; then no more than a far one's
+    /// distance altogether, and an eighth of the time that passes by itself: a loop of short sleeps is a watchdog too.
+    fn time_to_take(&self) -> u64 {
+        match self.hurried {
+            0 => NEVER,
+            hurried => (FAR + clock::now().saturating_sub(hurried) / 8).saturating_sub(hurried),
+        }
     }
 
     /// Asks the policy, waiting for the world outside as long as nobody can run.
@@ -191,6 +203,7 @@ impl Scheduler {
             if question.enabled.iter().all(|e| e.timeout) {
                 clock::advance_to(self.outlook().0.min(to.deadline));
             }
+            self.hurried += to.deadline.saturating_sub(clock::now());
             self.hurry(to.deadline);
             to.outcome = Outcome::TimedOut;
         }
