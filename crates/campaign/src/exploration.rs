@@ -41,9 +41,11 @@ const MOST: u32 = 320;
 const POINTS: u64 = 200_000;
 /// Runs directed at each group of objects.
 const TRIES: u32 = 8;
-/// Scheduling points of all those together, and most of them.
+/// Scheduling points of all those together, and least and most of them. Where there are many groups or the runs are long,
+/// each group is tried less often, twice at least.
 const DIRECTED_POINTS: u64 = 2_000_000;
-const MOST_DIRECTED: u32 = 800;
+const LEAST_DIRECTED: u64 = 16;
+const MOST_DIRECTED: u64 = 800;
 /// The budget for which these bounds are made.
 const USUAL_BUDGET: Duration = Duration::from_secs(60);
 /// Runs between two looks at what they showed: the same whatever runs at the same time.
@@ -220,9 +222,9 @@ impl Explorer<'_> {
     /// The same of runs that are directed at groups of objects.
     fn directed(&mut self, undirected: u32) -> Result<bool, RunError> {
         let mut groups = groups(&self.places);
-        let room = (DIRECTED_POINTS / self.policies.steps.max(1)).clamp(RUNS.into(), MOST_DIRECTED.into());
-        let tries = TRIES.min(undirected);
-        let tried = groups.len().min(room as usize / tries.max(1) as usize);
+        let room = (DIRECTED_POINTS / self.policies.steps.max(1)).clamp(LEAST_DIRECTED, MOST_DIRECTED);
+        let tried = groups.len().min(room as usize / 2);
+        let tries = TRIES.min(room as u32 / tried.max(1) as u32).min(undirected);
         self.explored.left_out = groups.len() - tried;
         groups.truncate(tried);
         let each = |number| groups.iter().map(move |places| (number, places));

@@ -94,7 +94,7 @@ pub fn select(inputs: &[Measured]) -> Selection {
     let mut reached: HashSet<u32> = HashSet::new();
     let offer = |input: usize, covered: &PairSet, reached: &HashSet<u32>, counted: usize| Offer {
         new: inputs[input].pairs.count_without(covered),
-        statements: inputs[input].new(reached).count(),
+        statements: inputs[input].unreached(reached).count(),
         cost: inputs[input].cost,
         input,
         counted,
@@ -113,13 +113,13 @@ pub fn select(inputs: &[Measured]) -> Selection {
         let cover = &inputs[best.input];
         let pairs = cover.pairs.without(&covered);
         let mut functions = pairs.functions();
-        let new: HashSet<u32> = cover.new(&reached).map(|(_, function)| function).collect();
+        let new: HashSet<u32> = cover.unreached(&reached).map(|(_, function)| function).collect();
         let beside = cover.pairs.iter().filter(|(a, b)| new.contains(a) || new.contains(b));
         functions.extend(beside.flat_map(|(a, b)| [a, b]));
         functions.sort_unstable();
         functions.dedup();
         covered.extend(&pairs);
-        let statements: Vec<u32> = cover.new(&reached).map(|(statement, _)| statement).collect();
+        let statements: Vec<u32> = cover.unreached(&reached).map(|(statement, _)| statement).collect();
         selection.chosen.push(Chosen {
             input: best.input,
             functions,
@@ -156,7 +156,7 @@ impl Cover<'_> {
     }
 
     /// Its statements that are not reached yet.
-    fn new<'s>(&'s self, reached: &'s HashSet<u32>) -> impl Iterator<Item = (u32, u32)> + 's {
+    fn unreached<'s>(&'s self, reached: &'s HashSet<u32>) -> impl Iterator<Item = (u32, u32)> + 's {
         self.statements.iter().copied().filter(|(s, _)| !reached.contains(s))
     }
 }

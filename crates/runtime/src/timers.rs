@@ -172,7 +172,7 @@ fn wound_up() {
     NEXT_SIGNAL.store(earliest(|t| !is_descriptor(t) && !is_of_work(t.clock)), Relaxed);
     let work = earliest(|t| is_of_work(t.clock));
     let slept = clock::now() - clock::worked();
-    NEXT_OF_WORK.store(work.saturating_add(slept).min(NEVER), Relaxed);
+    NEXT_OF_WORK.store(work.saturating_add(slept), Relaxed);
 }
 
 /// When the first timer runs out that sends a signal, the interval timer included, whether the program works or not.
