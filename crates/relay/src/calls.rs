@@ -6,6 +6,7 @@
 use crate::access_path::{Path, Root, Site};
 use crate::evaluation::{follow, known};
 use crate::execution::{CallEvent, Execution, Observer};
+use crate::fact::Fact;
 use crate::models::Creation;
 use crate::state::{Disjunct, State, Status};
 use crate::summary::{Case, Summary};
@@ -198,6 +199,7 @@ impl Execution<'_> {
         let site = self.site(at);
         let summaries = self.summaries;
         let summary = summaries.summary(callee);
+        let (mut after, mut results) = (Vec::new(), Vec::new());
         for way in ways {
             observer.call(CallEvent {
                 site,
@@ -211,18 +213,21 @@ impl Execution<'_> {
             match summary {
                 // Of a function that calls itself nothing is known in the first round.
                 None => {
-                    let mut way = way.clone();
-                    self.define(at, Top, crate::fact::Fact::ANY, &mut way);
-                    state.add(way);
+                    after.push(way.clone());
+                    results.push((Top, Fact::ANY));
                 }
                 Some(summary) => {
                     for case in summary.cases.iter().enumerate() {
-                        let after = self.apply(at, callee, case, summary, actuals, way);
-                        after.into_iter().for_each(|way| state.add(way));
+                        if let Some((way, result)) = self.apply(at, callee, case, summary, actuals, way) {
+                            after.push(way);
+                            results.push((result, case.1.fact));
+                        }
                     }
                 }
             }
         }
+        self.define_each(at, results, &mut after);
+        after.into_iter().for_each(|way| state.add(way));
         if let Some(summary) = summary {
             self.adopt(site, summary, actuals);
         }
@@ -233,6 +238,8 @@ impl Execution<'_> {
         for (site, started) in &summary.creations {
             let decided = summary.decided_by_caller.contains(site);
             let name = if summary.is_named_by_caller(site) { call } else { *site };
+            let module = self.subject.module;
+            self.note_started(name, started.iter().filter_map(|s| module[*s].body()));
             let known = self.creations.entry(name).or_default();
             let before = known.len();
             known.extend(started.iter().copied());
@@ -244,6 +251,7 @@ impl Execution<'_> {
                 if actuals.iter().any(given) {
                     self.decided_by_caller.insert(name);
                 }
+                self.note_started(name, started.iter().filter_map(|s| module[*s].body()));
                 self.creations.entry(name).or_default().extend(started);
             }
             if self.creations.get(&name).is_some_and(|c| c.len() != before) {
@@ -252,7 +260,7 @@ impl Execution<'_> {
         }
     }
 
-    /// What one case does to one way; none if it cannot be what happens there.
+    /// What one case does to one way, and what it gives back; none if it cannot be what happens there.
     ///
     /// A block is gone through again when one of its ways has changed: what cases made of the others is kept.
     fn apply(
@@ -263,8 +271,9 @@ impl Execution<'_> {
         summary: &Summary,
         actuals: &[SymbolicValue],
         way: &Disjunct,
-    ) -> Option<Disjunct> {
+    ) -> Option<(Disjunct, SymbolicValue)> {
         self.threads_matter |= !(case.threads.is_empty() && summary.joined.is_empty() && summary.creations.is_empty());
+        self.named.extend(case.threads.keys());
         let known = self.applied.get(&(at, callee, number)).into_iter().flatten();
         let known = known.rev().find(|a| a.before == *way && a.actuals == actuals);
         let effect = match known.map(|a| a.effect.clone()) {
@@ -293,8 +302,7 @@ impl Execution<'_> {
         for (handle, in_loop) in joined {
             self.join_handle(&mut way, &handle, in_loop, at, false);
         }
-        self.define(at, result, case.fact, &mut way);
-        Some(way)
+        Some((way, result))
     }
 
     /// What one case makes of one way.

@@ -11,19 +11,27 @@
 use crate::access_path::{Path, Root, Site};
 use crate::calls::Applied;
 use crate::deciding::Deciding;
+use crate::fact::Fact;
 use crate::relative_lockset::Mode;
 use crate::state::{Disjunct, State};
-use crate::subject::Subject;
+use crate::subject::{Cell, Subject};
 use crate::summary::{Exit, JoinedHandle, Summary};
 use crate::symbolic_value::SymbolicValue;
-use deadheat_ir::{Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
+use deadheat_ir::{BlockId, Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Rounds of the whole function at most.
-const ROUNDS: usize = 5;
+const ROUNDS: usize = 6;
+/// Times that a block is gone through at most in the first rounds, which only find out where control flow merges values:
+/// what comes of the ways in the end is left to the rounds that know.
+const SKETCHES: [u32; 2] = [3, 4];
 /// Times that a block is gone through in a round before its ways are joined that are alike, and twice that before all are.
 const VISITS: u32 = 10;
+/// The same in a function of many blocks.
+const LEAST_VISITS: u32 = 3;
+/// Times that all blocks of a function together are gone through before that.
+const ALL_VISITS: usize = 1_000;
 /// Times that a block is gone through in a round at most.
 const MOST_VISITS: u32 = 40;
 
@@ -159,6 +167,14 @@ impl Entry {
     }
 }
 
+/// What an edge brings to a block.
+#[derive(Clone)]
+struct Arrival {
+    /// The block that it comes from.
+    from: usize,
+    ways: Vec<Disjunct>,
+}
+
 /// The execution of a function.
 pub struct Execution<'a> {
     pub(crate) subject: &'a Subject<'a>,
@@ -183,12 +199,20 @@ pub struct Execution<'a> {
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
     pub(crate) threads_matter: bool,
+    /// Creations that the function, or what it calls, goes by the names of.
+    pub(crate) named: BTreeSet<Site>,
+    /// Where handles of threads are read that are joined.
+    pub(crate) places: BTreeSet<Cell>,
     /// What decides whether threads are waited for.
     pub(crate) deciding: Vec<Deciding>,
     /// Merges of which a side is undefined.
     one_sided: Vec<usize>,
+    /// The block of each instruction.
+    home: Vec<usize>,
     changed: bool,
     states: Vec<State>,
+    /// How often each block has been gone through in this round.
+    visits: Vec<u32>,
     /// Blocks that did not come to rest.
     pub(crate) unsettled: u32,
 }
@@ -212,17 +236,24 @@ impl<'a> Execution<'a> {
             nameless: 0,
             applied: FxHashMap::default(),
             threads_matter: false,
+            named: BTreeSet::new(),
+            places: BTreeSet::new(),
             deciding: Vec::new(),
             one_sided: Vec::new(),
+            home: Vec::with_capacity(body.instructions.len()),
             changed: false,
             states: Vec::new(),
+            visits: Vec::new(),
             unsettled: 0,
         };
+        for (number, block) in body.blocks.iter().enumerate() {
+            execution.home.resize(block.end as usize, number);
+        }
         execution.one_sided = execution.one_sided_merges();
         execution.deciding = execution.deciding();
         for round in 0..ROUNDS {
             execution.changed = false;
-            execution.round();
+            execution.round(SKETCHES.get(round).copied());
             if !execution.changed {
                 break;
             }
@@ -268,10 +299,11 @@ impl<'a> Execution<'a> {
 
     /// The block that an instruction stands in.
     pub(crate) fn block_of(&self, instruction: usize) -> usize {
-        self.body.blocks.partition_point(|b| (b.end as usize) <= instruction)
+        self.home.get(instruction).copied().unwrap_or(self.body.blocks.len())
     }
 
-    fn round(&mut self) {
+    /// Goes through the function, each block at most so often; a round that would have to go on is no last one.
+    fn round(&mut self, at_most: Option<u32>) {
         let count = self.body.blocks.len();
         self.states = vec![State::default(); count];
         self.unsettled = 0;
@@ -280,7 +312,9 @@ impl<'a> Execution<'a> {
         }
         let shape = &self.subject.shapes[self.function.index()];
         self.states[0] = State::of(self.entry.way.clone());
-        let mut visits = vec![0_u32; count];
+        self.visits = vec![0; count];
+        let mut gone = vec![State::default(); count];
+        let mut coming: Vec<Vec<Arrival>> = vec![Vec::new(); count];
         let mut due: BTreeSet<usize> = BTreeSet::from([0]);
         // A loop is gone through to its end before its head is come to again, with what all ways back bring.
         let mut next = 0;
@@ -288,23 +322,26 @@ impl<'a> Execution<'a> {
             due.remove(&position);
             next = position + 1;
             let block = shape.order[position];
-            visits[block] += 1;
-            if visits[block] > MOST_VISITS {
+            let arrivals = std::mem::take(&mut coming[block]);
+            let entered = self.enter(block, arrivals);
+            // What has been gone through from here before has been passed on already.
+            let fresh = entered.beyond(&gone[block]);
+            if fresh.is_unreached() {
+                continue;
+            }
+            self.visits[block] += 1;
+            self.states[block] = entered.clone();
+            if self.visits[block] > at_most.unwrap_or(MOST_VISITS) {
+                self.changed |= at_most.is_some();
                 self.unsettled += 1;
                 continue;
             }
-            let state = self.through(block, self.states[block].clone(), &mut Nothing);
-            for (to, out) in self.leave(block, state) {
-                let mut merged = self.states[to].clone();
-                merged.merge(out);
-                if visits[to] > 2 * VISITS {
-                    merged.collapse();
-                } else if visits[to] > VISITS {
-                    merged.join_alike();
-                }
-                if merged != self.states[to] {
-                    self.states[to] = merged;
-                    due.extend(shape.position[to]);
+            gone[block] = entered;
+            let state = self.through(block, fresh, &mut Nothing);
+            for (to, ways) in self.leave(block, state) {
+                if let Some(position) = shape.position[to].filter(|_| !ways.is_empty()) {
+                    coming[to].push(Arrival { from: block, ways });
+                    due.insert(position);
                 }
             }
         }
@@ -321,8 +358,8 @@ impl<'a> Execution<'a> {
         state
     }
 
-    /// The states with which the block's successors are entered.
-    fn leave(&mut self, block: usize, state: State) -> Vec<(usize, State)> {
+    /// The ways on which the block is left, by successor.
+    fn leave(&self, block: usize, state: State) -> Vec<(usize, Vec<Disjunct>)> {
         let body = self.body;
         let ways = state.into_ways();
         let under = |this: &Self, condition: Value, holds: bool| {
@@ -330,7 +367,7 @@ impl<'a> Execution<'a> {
                 .filter_map(|w| this.assume(w.clone(), condition, holds))
                 .collect::<Vec<_>>()
         };
-        let edges: Vec<(usize, Vec<Disjunct>)> = match &body.blocks[block].terminator {
+        match &body.blocks[block].terminator {
             Terminator::Return(_) | Terminator::Resume | Terminator::Unreachable => vec![],
             Terminator::Branch { condition, yes, no } => vec![
                 (yes.index(), under(self, *condition, true)),
@@ -341,7 +378,7 @@ impl<'a> Execution<'a> {
                 cases,
                 default,
             } => {
-                let case = |(n, to): &(i64, deadheat_ir::BlockId)| {
+                let case = |(n, to): &(i64, BlockId)| {
                     let taken = ways.iter().filter_map(|w| self.assume_equal(w.clone(), *value, *n));
                     (to.index(), taken.collect())
                 };
@@ -354,56 +391,96 @@ impl<'a> Execution<'a> {
                 edges
             }
             other => other.successors().map(|to| (to.index(), ways.clone())).collect(),
+        }
+    }
+
+    /// The state with which a block is entered, what arrives included.
+    ///
+    /// Phis take their values at once, from all edges: what they give is not seen by the others, and where they merge is
+    /// known before any way goes on.
+    fn enter(&mut self, block: usize, mut arrivals: Vec<Arrival>) -> State {
+        for arrival in &mut arrivals {
+            self.go_along(block, arrival);
+        }
+        let phis = self.phis(block);
+        let given: Vec<Vec<(usize, SymbolicValue)>> = arrivals.iter().map(|a| self.given(&phis, a.from)).collect();
+        let facts = |a: &Arrival| a.ways.iter().map(|way| self.given_facts(&phis, a.from, way)).collect();
+        let facts: Vec<Vec<Vec<Fact>>> = arrivals.iter().map(facts).collect();
+        for (phi, value) in given.iter().flatten() {
+            self.assign(*phi, value.clone());
+        }
+        let mut state = self.states[block].clone();
+        for ((arrival, given), facts) in arrivals.into_iter().zip(&given).zip(facts) {
+            let mut brought = State::default();
+            for (mut way, facts) in arrival.ways.into_iter().zip(facts) {
+                for ((phi, _), fact) in given.iter().zip(facts) {
+                    self.learn_named(*phi, fact, &mut way);
+                }
+                self.drop_dead(block, &mut way);
+                way.decided = self.decided(&way);
+                brought.add(way);
+            }
+            state.merge(brought);
+        }
+        if self.visits[block] > 2 * self.patience() {
+            state.collapse();
+        } else if self.visits[block] > self.patience() {
+            state.join_alike();
+        }
+        state
+    }
+
+    /// Times that a block is gone through with ways that are alike.
+    fn patience(&self) -> u32 {
+        ((ALL_VISITS / self.body.blocks.len().max(1)) as u32).clamp(LEAST_VISITS, VISITS)
+    }
+
+    /// Goes along an edge: leaves loops, and closes them.
+    fn go_along(&self, to: usize, arrival: &mut Arrival) {
+        let shape = &self.subject.shapes[self.function.index()];
+        for each in shape.left(arrival.from, to) {
+            self.join_loop(each, &mut arrival.ways);
+        }
+        if shape.is_back_edge(arrival.from, to) {
+            // Another thread may have written in the meantime.
+            arrival.ways.iter_mut().for_each(|way| self.forget_shared(way));
+        }
+    }
+
+    /// The phis of a block, and what they merge.
+    fn phis(&self, block: usize) -> Vec<(usize, &'a [(BlockId, Value)])> {
+        let body = self.body;
+        let phi = |n: usize| match &body.instructions[n].operation {
+            Operation::Phi { incoming } => Some((n, &incoming[..])),
+            _ => None,
         };
-        edges
-            .into_iter()
-            .map(|(to, ways)| (to, self.enter(block, to, ways)))
+        body.blocks[block].range().map_while(phi).collect()
+    }
+
+    /// What an edge gives each phi for which it has something defined.
+    fn operands<'p>(
+        &'p self,
+        phis: &'p [(usize, &'p [(BlockId, Value)])],
+        from: usize,
+    ) -> impl Iterator<Item = (usize, Value)> + 'p {
+        let operand =
+            move |incoming: &[(BlockId, Value)]| incoming.iter().find(|(b, _)| b.index() == from).map(|(_, v)| *v);
+        let all = phis
+            .iter()
+            .filter_map(move |(phi, incoming)| Some((*phi, operand(incoming)?)));
+        all.filter(|(_, value)| !self.is_undefined(*value))
+    }
+
+    fn given(&self, phis: &[(usize, &[(BlockId, Value)])], from: usize) -> Vec<(usize, SymbolicValue)> {
+        self.operands(phis, from)
+            .map(|(phi, operand)| (phi, self.value(operand)))
             .collect()
     }
 
-    /// Goes along an edge: leaves loops, closes them, and gives the phis their values.
-    fn enter(&mut self, from: usize, to: usize, mut ways: Vec<Disjunct>) -> State {
-        let shape = &self.subject.shapes[self.function.index()];
-        for each in shape.left(from, to) {
-            self.join_loop(each, &mut ways);
-        }
-        if shape.is_back_edge(from, to) {
-            // Another thread may have written in the meantime.
-            ways.iter_mut().for_each(|way| self.forget_shared(way));
-        }
-        let body = self.body;
-        let phis: Vec<(usize, Value)> = body.blocks[to]
-            .range()
-            .map_while(|n| match &body.instructions[n].operation {
-                Operation::Phi { incoming } => {
-                    let value = incoming
-                        .iter()
-                        .find(|(block, _)| block.index() == from)
-                        .map(|(_, v)| *v);
-                    Some((n, value))
-                }
-                _ => None,
-            })
-            .filter_map(|(n, v)| Some((n, v?)))
-            .collect();
-        let mut state = State::default();
-        for mut way in ways {
-            // Phis take their values at once: what they give is not seen by the others.
-            let values: Vec<_> = phis
-                .iter()
-                .map(|(_, v)| (self.value(*v), self.knowledge(&way, *v)))
-                .collect();
-            for ((n, operand), (value, fact)) in phis.iter().zip(values) {
-                if self.is_undefined(*operand) {
-                    continue;
-                }
-                self.define(*n, value, fact, &mut way);
-            }
-            self.drop_dead(to, &mut way);
-            way.decided = self.decided(&way);
-            state.add(way);
-        }
-        state
+    fn given_facts(&self, phis: &[(usize, &[(BlockId, Value)])], from: usize, way: &Disjunct) -> Vec<Fact> {
+        self.operands(phis, from)
+            .map(|(_, operand)| self.knowledge(way, operand))
+            .collect()
     }
 
     /// Drops values of memory that others may write.
@@ -458,7 +535,7 @@ impl<'a> Execution<'a> {
             let state = self.through(number, self.states[number].clone(), &mut Nothing);
             for way in state.into_ways() {
                 let result = value.map_or(SymbolicValue::Top, |v| self.value(v));
-                let fact = value.map_or(crate::fact::Fact::ANY, |v| self.knowledge(&way, v));
+                let fact = value.map_or(Fact::ANY, |v| self.knowledge(&way, v));
                 exits.push(Exit { way, result, fact });
             }
         }
@@ -473,33 +550,61 @@ impl<'a> Execution<'a> {
     }
 
     /// The value that a local has in the whole function, and what is known of it on this way.
-    pub(crate) fn define(
+    pub(crate) fn define(&mut self, instruction: usize, value: SymbolicValue, fact: Fact, way: &mut Disjunct) {
+        self.assign(instruction, value);
+        self.learn_named(instruction, fact, way);
+    }
+
+    /// Gives a local a value on each of several ways. What it is in the whole function is known before any way goes on.
+    pub(crate) fn define_each(
         &mut self,
         instruction: usize,
-        value: SymbolicValue,
-        fact: crate::fact::Fact,
-        way: &mut Disjunct,
+        values: Vec<(SymbolicValue, Fact)>,
+        ways: &mut [Disjunct],
     ) {
+        let (values, facts): (Vec<SymbolicValue>, Vec<Fact>) = values.into_iter().unzip();
+        values.into_iter().for_each(|value| self.assign(instruction, value));
+        for (way, fact) in ways.iter_mut().zip(facts) {
+            self.learn_named(instruction, fact, way);
+        }
+    }
+
+    /// Joins a value to what a local is in the whole function.
+    ///
+    /// The first value that an instruction gives is no news: it is executed before whatever uses it. So is what edges bring
+    /// to a block that has not been gone through.
+    fn assign(&mut self, instruction: usize, value: SymbolicValue) {
         let site = self.site(instruction);
-        let name = Root::Opaque(site);
         let value = match value {
-            SymbolicValue::Top => SymbolicValue::of(name),
+            SymbolicValue::Top => SymbolicValue::of(Root::Opaque(site)),
             value => value,
         };
+        let Some(old) = &self.environment[instruction] else {
+            self.environment[instruction] = Some(value);
+            return;
+        };
         // What is computed from operands alone goes with them.
-        let old = self.environment[instruction]
-            .as_ref()
-            .filter(|_| !self.is_computed(instruction));
-        let joined = old.map_or_else(|| value.clone(), |old| old.join(&value, site));
-        if self.environment[instruction].as_ref() != Some(&joined) {
-            self.changed = true;
-            self.environment[instruction] = Some(joined.clone());
+        let joined = if self.is_computed(instruction) {
+            value
+        } else {
+            old.join(&value, site)
+        };
+        if *old != joined {
+            self.environment[instruction] = Some(joined);
+            self.changed |= self.visits[self.block_of(instruction)] > 0;
         }
-        if joined.key().is_some_and(|k| k.mentions(|r| r == name)) {
-            way.forget(&[name]);
-            if joined.key().is_some_and(|k| *k == Path::of(name)) && fact.says_something() {
-                way.facts.insert(Path::of(name), fact);
-            }
+    }
+
+    /// What is known of a local on a way on which it was just given its value, if that has no other name.
+    fn learn_named(&self, instruction: usize, fact: Fact, way: &mut Disjunct) {
+        let name = Root::Opaque(self.site(instruction));
+        let key = self.environment[instruction].as_ref().and_then(SymbolicValue::key);
+        let Some(key) = key.filter(|k| k.mentions(|r| r == name)) else {
+            return;
+        };
+        way.forget(&[name]);
+        if *key == Path::of(name) && fact.says_something() {
+            way.facts.insert(key.clone(), fact);
         }
     }
 }

@@ -406,9 +406,18 @@ impl Execution<'_> {
         if decided_by_caller && self.decided_by_caller.insert(name) {
             self.news();
         }
+        self.note_started(name, functions.iter().copied());
         self.start(way, name, functions, creation.many);
         way.publish(argument);
         name
+    }
+
+    /// Notes which creations the threads of one may name in a way: itself, and those below.
+    pub(crate) fn note_started(&mut self, name: Site, functions: impl Iterator<Item = FunctionId>) {
+        self.named.insert(name);
+        for summary in functions.filter_map(|f| self.summaries.summary(f)) {
+            self.named.extend(summary.cases.iter().flat_map(|c| c.threads.keys()));
+        }
     }
 
     /// The name of a creation: the outermost call at which it is known what is started.
@@ -513,6 +522,7 @@ impl Execution<'_> {
             }
             return;
         }
+        self.named.extend(&sites);
         // Of several that one variable may hold, the one that runs on this way.
         let runs = |site: &&Site| matches!(way.threads.get(*site), Some(Status::Live | Status::Many));
         let one_of_several = element || sites.iter().filter(runs).count() > 1;
@@ -532,7 +542,7 @@ impl Execution<'_> {
 
     /// Creations that leave their handles where this join reads one, by points-to: the array of handles is behind a
     /// pointer that others may write, so that what stands there is not known.
-    fn created_in_place(&self, at: usize, way: &Disjunct) -> BTreeSet<Site> {
+    fn created_in_place(&mut self, at: usize, way: &Disjunct) -> BTreeSet<Site> {
         let body = self.body;
         let Operation::Call { arguments, .. } = &body.instructions[at].operation else {
             return BTreeSet::new();
@@ -544,6 +554,7 @@ impl Execution<'_> {
         let Some(place) = self.subject.aliasing.pointee(self.function, *address) else {
             return BTreeSet::new();
         };
+        self.places.insert(place);
         let live = way.threads.iter().filter(|(_, status)| **status != Status::Joined);
         let mut there = live
             .map(|(site, _)| *site)

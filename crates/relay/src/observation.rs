@@ -1,8 +1,9 @@
 //! What one execution of a function in one context shows: accesses, calls, threads created, locks taken.
 //!
-//! A function that neither creates threads nor waits for any does the same whoever runs beside it. What its execution
-//! shows is then taken over for every context that differs in nothing but the root and the threads that run
-//! ([`Seen::under`]): most functions of a server are reached from each of its threads.
+//! A function that neither creates threads nor waits for any does the same whoever runs beside it, and one that does goes
+//! by the names of its own threads. What its execution shows is then taken over for every context that differs in nothing
+//! but the root and the names of other threads that run ([`Seen::under`]): most functions of a server are reached from each
+//! of its threads.
 
 use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::BottomUp;
@@ -11,12 +12,13 @@ use crate::guarded_access::{self, ClassKey, Occurrence};
 use crate::models::RootKind;
 use crate::relative_lockset::{Change, Mode, RelativeLockset};
 use crate::state::{Disjunct, Status, Threads};
-use crate::subject::Subject;
+use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start};
 use crate::top_down::LockOrder;
 use deadheat_ir::{FunctionId, LocationId};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Locations that a callee is entered with.
 const LOCATIONS: usize = 48;
@@ -24,8 +26,7 @@ const LOCATIONS: usize = 48;
 /// What one execution showed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Seen {
-    /// Threads were created or waited for: in another context all this may be otherwise.
-    pub(crate) threads_matter: bool,
+    pub(crate) beside: Beside,
     pub(crate) classes: Vec<(ClassKey, Occurrence)>,
     /// Functions called, and whether nothing else can be called there.
     pub(crate) calls: Vec<(FunctionId, Entry, Option<LocationId>, bool)>,
@@ -41,6 +42,55 @@ pub(crate) struct Seen {
     pub(crate) barriers: u8,
     pub(crate) nameless: usize,
     pub(crate) unknown_starts: usize,
+}
+
+/// What an execution has to do with the threads that run beside it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Beside {
+    /// Those with which it was entered.
+    pub(crate) threads: Threads,
+    /// It was the program's start.
+    pub(crate) program: bool,
+    /// Threads were created or waited for: in another context all this may be otherwise.
+    pub(crate) matter: bool,
+    /// Creations that it goes by the names of.
+    pub(crate) named: BTreeSet<Site>,
+    /// Where it reads handles of threads that it joins.
+    pub(crate) places: BTreeSet<Cell>,
+}
+
+impl Beside {
+    /// Whether a thread is none that the execution knows by name or place.
+    fn is_foreign(&self, subject: &Subject<'_>, site: Site) -> bool {
+        let known = || {
+            subject
+                .handle_place(site)
+                .is_some_and(|place| self.places.contains(&place))
+        };
+        !self.named.contains(&site) && !(!self.places.is_empty() && known())
+    }
+
+    /// Other threads under which the execution does the same, by the names of those under which it was done: as many foreign
+    /// ones in the same state, and the others alike. None if they are not such.
+    pub(crate) fn renaming(
+        &self,
+        subject: &Subject<'_>,
+        program: bool,
+        threads: &Threads,
+    ) -> Option<BTreeMap<Site, Site>> {
+        if self.program != program || self.threads.len() != threads.len() {
+            return None;
+        }
+        let split = |all: &Threads| {
+            let all = all.iter().map(|(site, status)| (*status, *site));
+            let (mut foreign, own): (Vec<_>, Vec<_>) = all.partition(|(_, site)| self.is_foreign(subject, *site));
+            foreign.sort_unstable();
+            (foreign, own)
+        };
+        let ((from, own), (to, same)) = (split(&self.threads), split(threads));
+        let alike = own == same && from.iter().map(|f| f.0).eq(to.iter().map(|t| t.0));
+        alike.then(|| from.iter().zip(&to).map(|(f, t)| (f.1, t.1)).collect())
+    }
 }
 
 /// A root's start that an execution showed.
@@ -112,24 +162,67 @@ pub(crate) fn is_alone(start: Start, threads: &Threads) -> bool {
 }
 
 impl Seen {
-    /// What is seen where another root's code runs the function, beside other threads.
-    pub(crate) fn under(&self, context: u32, root: usize, threads: &Threads) -> Seen {
+    /// What is seen where another root's code runs the function, beside other threads; none if that may be something else.
+    pub(crate) fn under(&self, subject: &Subject<'_>, other: &Under<'_>) -> Option<Seen> {
+        let renaming = match self.beside.matter {
+            true => Some(self.beside.renaming(subject, other.program, other.threads)?),
+            false => None,
+        };
+        // Few sets of threads, many times.
+        let mut known: Vec<(Threads, Threads)> = Vec::new();
+        let mut beside = |threads: &mut Threads| {
+            let Some(renaming) = &renaming else {
+                *threads = other.threads.clone();
+                return;
+            };
+            *threads = match known
+                .iter()
+                .find(|(from, _)| Arc::ptr_eq(from, threads) || from == threads)
+            {
+                Some((_, to)) => to.clone(),
+                None => {
+                    let named = |(site, status): (&Site, &Status)| (*renaming.get(site).unwrap_or(site), *status);
+                    let to = Arc::new(threads.iter().map(named).collect());
+                    known.push((threads.clone(), Arc::clone(&to)));
+                    to
+                }
+            };
+        };
         let mut seen = self.clone();
         for (class, occurrence) in &mut seen.classes {
-            (class.root, occurrence.context) = (root, context);
-            class.threads = threads.clone();
+            (class.root, occurrence.context) = (other.root, other.context);
+            beside(&mut class.threads);
         }
         for (_, entry, ..) in &mut seen.calls {
-            entry.way.threads = threads.clone();
+            beside(&mut entry.way.threads);
+        }
+        for created in &mut seen.creations {
+            // Of who is handed on it is not known beside whom it runs.
+            if created.kind != RootKind::Handed {
+                beside(&mut created.entry.way.threads);
+            }
         }
         for order in &mut seen.orders {
-            (order.root, order.at.context) = (root, context);
-            order.threads = threads.clone();
+            (order.root, order.at.context) = (other.root, other.context);
+            beside(&mut order.threads);
         }
         let releases = std::mem::take(&mut seen.releases).into_iter();
-        seen.releases = releases.map(|(lock, _)| (lock, threads.clone())).collect();
-        seen
+        let releases = releases.map(|(lock, mut threads)| {
+            beside(&mut threads);
+            (lock, threads)
+        });
+        seen.releases = releases.collect();
+        Some(seen)
     }
+}
+
+/// A context that is like one that was executed.
+pub(crate) struct Under<'a> {
+    pub(crate) context: u32,
+    pub(crate) root: usize,
+    /// Its thread is the program's start.
+    pub(crate) program: bool,
+    pub(crate) threads: &'a Threads,
 }
 
 impl Observer for Watch<'_> {

@@ -346,6 +346,11 @@ impl State {
             }
             return;
         }
+        // What one of them stands for already would only move others together.
+        let covers = |known: &Disjunct| known.locks.holds_the_same(&way.locks) && known.join(&way) == *known;
+        if self.ways.len() >= DISJUNCTS && self.ways.iter().any(covers) {
+            return;
+        }
         self.ways.push(way);
         if self.ways.len() > DISJUNCTS && !self.join_two() {
             self.collapse();
@@ -383,6 +388,12 @@ impl State {
         if let Some(first) = rest.next() {
             self.ways = vec![rest.fold(first, |all, w| all.join(&w))];
         }
+    }
+
+    /// The ways that another state does not have.
+    pub fn beyond(&self, other: &State) -> State {
+        let ways = self.ways.iter().filter(|way| !other.ways.contains(way)).cloned();
+        State { ways: ways.collect() }
     }
 
     /// Adds all ways of another state.

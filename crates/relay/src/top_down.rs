@@ -8,13 +8,13 @@
 //! Waves of contexts are executed in parallel; what they find is put together in order, so that results do not depend on
 //! the number of threads.
 
-use crate::access_path::Path;
+use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::BottomUp;
 use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
 use crate::lent_lock::Lent;
 use crate::models::RootKind;
-use crate::observation::{Seen, Watch, is_alone};
+use crate::observation::{Beside, Seen, Under, Watch, is_alone};
 use crate::own_terms;
 use crate::relative_lockset::{Mode, RelativeLockset};
 use crate::state::{Disjunct, Threads};
@@ -154,8 +154,8 @@ struct Work<'a> {
     /// Contexts of a function below a root: how many, the joined one, how often it has grown.
     count: HashMap<(usize, FunctionId), (usize, Option<u32>, u32)>,
     roots: HashMap<RootKey, usize>,
-    /// What executions showed that do not depend on who runs beside them.
-    shown: HashMap<Likeness, Seen>,
+    /// What executions showed.
+    shown: HashMap<Likeness, Vec<Seen>>,
     due: Vec<u32>,
     lent: Lent,
 }
@@ -251,38 +251,44 @@ impl Work<'_> {
         (context.function, entry, is_alone(start, &threads))
     }
 
-    /// What each of these contexts shows, in their order: one of those that are alike is executed, and the others only
-    /// if threads turn out to matter.
+    /// What each of these contexts shows, in their order: of those that are alike as many are executed as threads that
+    /// matter tell apart.
     fn wave(&mut self, due: &[u32]) -> Vec<(u32, Seen)> {
         let alike: Vec<Likeness> = due.iter().map(|number| self.likeness(*number)).collect();
-        let mut known: HashSet<&Likeness> = HashSet::new();
-        let fresh = |at: &usize| !self.shown.contains_key(&alike[*at]) && known.insert(&alike[*at]);
-        let first: Vec<usize> = (0..due.len()).filter(fresh).collect();
-        let execute = |at: &usize| (*at, self.execute(due[*at]));
-        let mut seen: BTreeMap<usize, Seen> = first.par_iter().map(execute).collect();
-        let lasting = |seen: &Seen| !seen.threads_matter;
-        let lasting: Vec<usize> = first.into_iter().filter(|at| lasting(&seen[at])).collect();
-        for at in lasting {
-            let shown = seen.remove(&at).unwrap_or_default();
-            self.shown.insert(alike[at].clone(), shown);
+        let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
+        let mut left: Vec<usize> = (0..due.len()).collect();
+        loop {
+            left.retain(|at| match self.seen_before(due[*at], &alike[*at]) {
+                Some(shown) => {
+                    seen.insert(*at, shown);
+                    false
+                }
+                None => true,
+            });
+            if left.is_empty() {
+                break;
+            }
+            let mut known: HashSet<&Likeness> = HashSet::new();
+            let first: Vec<usize> = left.iter().filter(|at| known.insert(&alike[**at])).copied().collect();
+            let executed: Vec<Seen> = first.par_iter().map(|at| self.execute(due[*at])).collect();
+            for (at, shown) in first.into_iter().zip(executed) {
+                self.shown.entry(alike[at].clone()).or_default().push(shown);
+            }
         }
-        let unseen = |at: &usize| !seen.contains_key(at) && !self.shown.contains_key(&alike[*at]);
-        let rest: Vec<usize> = (0..due.len()).filter(unseen).collect();
-        let execute = |at: &usize| (*at, self.execute(due[*at]));
-        seen.extend(rest.par_iter().map(execute).collect::<Vec<_>>());
-        let all = due.iter().zip(&alike).enumerate();
-        all.filter_map(|(at, (number, alike))| {
-            let context = &self.found.contexts[*number as usize];
-            let again = || {
-                Some(
-                    self.shown
-                        .get(alike)?
-                        .under(*number, context.root, &context.entry.way.threads),
-                )
-            };
-            Some((*number, seen.remove(&at).or_else(again)?))
-        })
-        .collect()
+        seen.into_iter().map(|(at, shown)| (due[at], shown)).collect()
+    }
+
+    /// What a context shows if one that is alike was executed.
+    fn seen_before(&self, number: u32, alike: &Likeness) -> Option<Seen> {
+        let context = &self.found.contexts[number as usize];
+        let under = Under {
+            context: number,
+            root: context.root,
+            program: self.found.roots[context.root].key.start == Start::Program,
+            threads: &context.entry.way.threads,
+        };
+        let shown = self.shown.get(alike)?;
+        shown.iter().find_map(|seen| seen.under(self.subject, &under))
     }
 
     fn execute(&self, number: u32) -> Seen {
@@ -301,7 +307,14 @@ impl Work<'_> {
             seen: Seen::default(),
         };
         execution.observe(&mut watch);
-        watch.seen.threads_matter = execution.threads_matter;
+        watch.seen.beside = Beside {
+            threads: context.entry.way.threads.clone(),
+            program: watch.start == Start::Program,
+            matter: execution.threads_matter,
+            named: execution.named,
+            places: execution.places,
+        };
+        watch.seen.beside.named.extend(handles(&context.entry));
         watch.seen
     }
 
@@ -369,6 +382,15 @@ impl Work<'_> {
         self.lent.settle(&mut self.found.roots);
         self.found
     }
+}
+
+/// Creations whose handles a function is entered with.
+fn handles(entry: &Entry) -> impl Iterator<Item = Site> + '_ {
+    let values = entry.formals.iter().flatten().chain(entry.way.memory.values());
+    values.flat_map(|v| v.paths()).filter_map(|path| match path.root {
+        Root::Thread(site) => Some(site),
+        _ => None,
+    })
 }
 
 /// An entry that stands for both.

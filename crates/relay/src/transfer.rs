@@ -43,7 +43,7 @@ impl Execution<'_> {
                     operand: *address,
                     size: access.size.into(),
                 };
-                for way in &mut ways {
+                let read = ways.iter().map(|way| {
                     self.tell(place, &from, AccessKind::Read, Some(access), way, observer);
                     let value = match &from {
                         _ if !is_tracked(access.class) => Top,
@@ -53,18 +53,22 @@ impl Execution<'_> {
                             .name()
                             .map_or(Top, |path| load(self.subject, self.function, way, path, place.size)),
                     };
-                    // What it gave when it was executed last is called by its name no longer.
-                    let named = Root::Opaque(self.site(at));
-                    let unknown = value == Top || value.key().is_some_and(|k| k.mentions(|r| r == named));
                     let fact = known(way, &value);
-                    self.define(at, value, fact, way);
-                    // What a branch learns of the value goes for the place, too, where nobody else writes.
-                    let own = |p: &Path| !p.loads() && self.subject.start_only.writes(self.function, p.root);
-                    let merged = self.environment[at] == Some(SymbolicValue::of(named));
-                    let unknown = unknown || merged && from.name().is_some_and(own);
-                    // The same is read there again, as far as this function knows.
-                    let lasting = is_tracked(access.class) && !access.volatile && !access.is_atomic();
-                    if let Some(place) = from.name().filter(|p| unknown && lasting && p.is_definite()) {
+                    (value, fact)
+                });
+                let read: Vec<(SymbolicValue, Fact)> = read.collect();
+                self.define_each(at, read.clone(), &mut ways);
+                // What it gave when it was executed last is called by its name no longer.
+                let named = Root::Opaque(self.site(at));
+                // What a branch learns of the value goes for the place, too, where nobody else writes.
+                let own = |p: &Path| !p.loads() && self.subject.start_only.writes(self.function, p.root);
+                let merged = self.environment[at] == Some(SymbolicValue::of(named)) && from.name().is_some_and(own);
+                // The same is read there again, as far as this function knows.
+                let lasting = is_tracked(access.class) && !access.volatile && !access.is_atomic();
+                let place = from.name().filter(|p| lasting && p.is_definite());
+                for (way, (value, _)) in ways.iter_mut().zip(&read) {
+                    let unknown = *value == Top || value.key().is_some_and(|k| k.mentions(|r| r == named));
+                    if let Some(place) = place.filter(|_| unknown || merged) {
                         way.note(place, SymbolicValue::of(named));
                     }
                 }
@@ -126,18 +130,18 @@ impl Execution<'_> {
                 self.define_all(at, &Top, &mut ways);
             }
             Operation::Select { condition, yes, no } => {
-                for way in &mut ways {
+                let (y, n) = (self.value(*yes), self.value(*no));
+                let chosen = |way: &Disjunct| {
                     let taken = |holds| self.assume(way.clone(), *condition, holds).is_some();
-                    let (a, b) = (taken(true), taken(false));
-                    let (y, n) = (self.value(*yes), self.value(*no));
                     let (f, g) = (self.knowledge(way, *yes), self.knowledge(way, *no));
-                    let (value, fact) = match (a, b) {
-                        (true, false) => (y, f),
-                        (false, true) => (n, g),
+                    match (taken(true), taken(false)) {
+                        (true, false) => (y.clone(), f),
+                        (false, true) => (n.clone(), g),
                         _ => (y.join(&n, self.site(at)), f.or(g)),
-                    };
-                    self.define(at, value, fact, way);
-                }
+                    }
+                };
+                let chosen = ways.iter().map(chosen).collect();
+                self.define_each(at, chosen, &mut ways);
             }
             Operation::Binary { operator, left, right } => {
                 let value = self.arithmetic(*operator, *left, *right);
