@@ -3,7 +3,9 @@
 //! Two things are computed: the value of each SSA local, one for the whole function, and the [`State`] at the entry of
 //! each block. A local that has different values on different ways is named by its instruction, and what it is on a way
 //! stands in that way's facts. Since locals only go up, from unknown yet to a value to a merged one, rounds of an
-//! ordinary data-flow iteration over the states end; there are at most [`ROUNDS`].
+//! ordinary data-flow iteration over the states end; there are at most [`ROUNDS`], the first of which are cut short
+//! ([`SKETCHES`]). Within a round a block is entered with what all its edges bring, and only ways that it has not been gone
+//! through with go on from it.
 //!
 //! Whatever is wanted of the execution besides its exit (accesses, calls, acquisitions) is told to an [`Observer`] in
 //! one last walk over the blocks.

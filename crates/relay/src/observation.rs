@@ -67,7 +67,7 @@ impl Beside {
                 .handle_place(site)
                 .is_some_and(|place| self.places.contains(&place))
         };
-        !self.named.contains(&site) && !(!self.places.is_empty() && known())
+        !self.named.contains(&site) && (self.places.is_empty() || !known())
     }
 
     /// Other threads under which the execution does the same, by the names of those under which it was done: as many foreign
