@@ -10,6 +10,7 @@
 //! there is no clock in it.
 
 mod bad_ends;
+mod growth;
 mod input_files;
 mod kept;
 mod running;
@@ -24,7 +25,7 @@ use crate::phase_one::{Ending, PhaseOne};
 use crate::progress::Progress;
 use crate::site_index::SiteIndex;
 use crate::store::{self, Store, StoreError};
-use deadheat_confirm::{Oracle, Program, Stage, StageOptions};
+use deadheat_confirm::{Isolation, Oracle, Program, Stage, StageOptions};
 pub use deadheat_explore::{Bounds, Order, Prune};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_report::finding::{self, Finding, Report, Stats};
@@ -50,7 +51,7 @@ pub struct Exploration {
     pub inputs: Option<u64>,
     /// Conflicts of the solver per query.
     pub conflicts: u64,
-    /// Bytes by which texts and files may grow.
+    /// Bytes by which texts and files may grow at first.
     pub room: u32,
     /// Hunt with the inputs that bring something; else only detect.
     pub confirm: bool,
@@ -85,6 +86,9 @@ const SUSPECTED_HANG: u64 = 40;
 const MORE_ARGUMENTS: u32 = 4;
 /// Inputs that are hunted with; what is beyond is counted.
 const MOST_HUNTED: usize = 64;
+/// Undirected runs with an input, unless a number is asked for or its run woke a waiting thread: what loses a signal may
+/// be rare.
+const WALKS: u32 = 40;
 
 /// One input and what its runs brought.
 struct Explored {
@@ -100,6 +104,10 @@ struct Explorer<'a> {
     deadline: Option<Instant>,
     symbolic: Stage,
     plain: Stage,
+    /// How runs are kept apart that may use a network.
+    apart: Isolation,
+    /// Whether the program waits for others to connect.
+    listens: bool,
     search: Search,
     inputs: Vec<Explored>,
     /// Pairs of statements that some input made suspicious.
@@ -108,11 +116,16 @@ struct Explorer<'a> {
     kept: Vec<usize>,
     /// Inputs with new suspicions.
     hunted: Vec<usize>,
+    /// Those of them in whose run no waiting thread was woken.
+    wakeless: BTreeSet<usize>,
     /// Bad ends, each kind once, with its input.
     bad: Vec<(usize, Ending, PhaseOne)>,
     /// Sides of the program's branches.
     coverage: Coverage,
-    longest: u32,
+    /// Bytes by which texts and files may grow now.
+    room: u32,
+    /// Inputs since the last one that took a new side.
+    stale: u32,
     most_arguments: u32,
     files: InputFiles,
     /// Of the program as the first run loaded it.
@@ -165,15 +178,19 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         deadline: share.map(|s| begun + s),
         notices: plain.isolation.limits().into_iter().collect(),
         symbolic,
+        apart: plain.isolation.clone(),
+        listens: program.listens(),
         plain,
         search: Search::new(prover, how.order, how.bounds, own).pruning(how.prune),
         inputs: Vec::new(),
         suspected: BTreeSet::new(),
         kept: Vec::new(),
         hunted: Vec::new(),
+        wakeless: BTreeSet::new(),
         bad: Vec::new(),
         coverage,
-        longest: (program.stdin.len() as u32).saturating_add(how.room),
+        room: how.room,
+        stale: 0,
         most_arguments: program.args.len() as u32 + 1 + MORE_ARGUMENTS,
         files: InputFiles::default(),
         sites: Arc::default(),
@@ -281,6 +298,7 @@ impl Explorer<'_> {
             let options = Options {
                 extent: if self.how.confirm { Extent::Hunt } else { Extent::Detect },
                 budget: left,
+                walks: self.options.walks.or(self.wakeless.contains(number).then_some(WALKS)),
                 ..self.options.clone()
             };
             let input = options.input(&program)?;

@@ -3,9 +3,13 @@
 use crate::hash::Fnv;
 use deadheat_confirm::{Chosen, Client, Program};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
+use std::sync::Mutex;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// A program with its input, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -128,7 +132,34 @@ impl Input {
     }
 }
 
+/// A file as it was at some time: device, number, length, and when it was last changed.
+type Version = (u64, u64, u64, i64, i64);
+
+/// Hashes of files, by version: a program is asked for again with each of its inputs.
+static HASHED: Mutex<BTreeMap<Version, u64>> = Mutex::new(BTreeMap::new());
+
+/// Files whose hashes are kept.
+const MOST_HASHED: usize = 64;
+
+/// Changes nearer together than this may have the same time.
+const TICK: Duration = Duration::from_millis(100);
+
 /// Hash of a file's contents.
 pub fn hash_file(path: &std::path::Path) -> std::io::Result<u64> {
-    Ok(Fnv::default().bytes(&std::fs::read(path)?).number())
+    let about = std::fs::metadata(path)?;
+    let version = (about.dev(), about.ino(), about.len(), about.ctime(), about.ctime_nsec());
+    let known = |hashed: &BTreeMap<_, _>| hashed.get(&version).copied();
+    if let Some(hash) = HASHED.lock().ok().and_then(|hashed| known(&hashed)) {
+        return Ok(hash);
+    }
+    let hash = Fnv::default().bytes(&std::fs::read(path)?).number();
+    let changed = UNIX_EPOCH + Duration::new(about.ctime() as u64, about.ctime_nsec() as u32);
+    let is_settled = changed.elapsed().is_ok_and(|age| age > TICK);
+    if let Ok(mut hashed) = HASHED.lock()
+        && is_settled
+        && hashed.len() < MOST_HASHED
+    {
+        hashed.insert(version, hash);
+    }
+    Ok(hash)
 }

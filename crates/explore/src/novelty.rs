@@ -44,7 +44,7 @@ impl Side {
 }
 
 /// A side, at the so-manieth time that a path comes to the branch. Times beyond [`TIMES`] are told apart by their
-/// logarithm.
+/// logarithm, but for the lengths of inputs, which are asked byte by byte.
 pub type Turn = (Side, u32);
 
 /// Times that are told apart.
@@ -61,7 +61,8 @@ impl Times {
     /// The turn that the path took at its next constraint.
     pub fn turn(&mut self, c: &Constraint) -> Turn {
         let times = self.0.entry(c.site).or_default();
-        let bucket = if *times < TIMES { *times } else { TIMES + times.ilog2() };
+        let is_exact = *times < TIMES || c.kind == Kind::Length;
+        let bucket = if is_exact { *times } else { TIMES + times.ilog2() };
         *times += 1;
         (Side::of(c), bucket)
     }

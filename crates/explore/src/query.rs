@@ -2,8 +2,8 @@
 //!
 //! - *Independence*: of the path's prefix only the constraints that share symbols with the turned one,
 //!   directly or through others, go into the query; the rest keeps the values that it had (C. Cadar and
-//!   others, KLEE, 2008). [`Prefix`] keeps the groups by union-find while the path grows, so a whole path
-//!   costs about its length, and a query the size of its group.
+//!   others, KLEE, 2008). [`Prefix`] keeps the groups by union-find while the path grows, so a query
+//!   costs about the length of its path.
 //! - *Caches*: answers by query, and recent models, which often satisfy the next query too.
 //! - *Re-check*: a model counts only after the literals were evaluated under it.
 
@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 /// Models that are tried before the solver is asked.
 const MODELS: usize = 32;
 /// Most literals of a query; what is longer is given up as unknown.
-pub const LONGEST: usize = 4_096;
+const LONGEST: usize = 4_096;
 /// With more fixed addresses than this a query holds none of them: they are hashes, mostly, and those are hard.
 const MOST_PINS: usize = 4;
 
@@ -103,6 +103,15 @@ impl Prefix {
         self.members[large as usize].extend(moved);
         large
     }
+}
+
+/// Positions of the constraints of a path before one that bear on it, ascending.
+pub fn before(store: &Store, path: &Path, position: u32) -> Vec<u32> {
+    let mut prefix = Prefix::default();
+    for (n, constraint) in (0..position).zip(&path.constraints) {
+        prefix.push(store, constraint, n);
+    }
+    prefix.slice(store, [path.constraints[position as usize].condition])
 }
 
 /// What became of a turned branch.

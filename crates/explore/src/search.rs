@@ -30,7 +30,7 @@ use crate::expression::{Expr, Store, mixed};
 pub use crate::novelty::{BARREN, Own, Side, Turn};
 use crate::novelty::{Times, Way};
 use crate::path::{Constraint, Kind, Losses, Path};
-use crate::query::{LONGEST, Prefix, Prover, Turned};
+use crate::query::{Prover, Turned, before};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
@@ -80,7 +80,6 @@ pub struct Next {
 struct Wish {
     parent: u32,
     path: Rc<Path>,
-    slice: Vec<u32>,
     position: u32,
     /// Hash of the path up to the other side.
     prefix: u64,
@@ -92,6 +91,8 @@ struct Wish {
     way: Option<u64>,
     /// Whether it was a repetition when it was made.
     is_repetition: bool,
+    /// Whether an input that took a new side of the program is to go on where it ended.
+    grows: bool,
 }
 
 impl Wish {
@@ -106,7 +107,7 @@ mod rank {
     pub const REPETITION: u32 = 0;
     /// Another way through the program.
     pub const NEW_WAY: u32 = 1;
-    /// An input goes on, or ends, where none did.
+    /// An input goes on, or ends, where none did, or goes on after it brought a new side.
     pub const LENGTH: u32 = 2;
     /// A side that none has taken so late on its path.
     pub const NEW_TURN: u32 = 3;
@@ -173,6 +174,8 @@ pub struct Search {
     pending: FxHashMap<u64, Rc<Wish>>,
     /// Repetitions since something was new.
     barren: u32,
+    /// Whether inputs were let grow further on the way.
+    grown: bool,
     /// New turns that inputs of this batch were made for, and what was held back since it waits for the same.
     in_flight: FxHashSet<Turn>,
     held_back: Vec<Queued>,
@@ -236,6 +239,7 @@ impl Search {
             refuted: FxHashMap::default(),
             pending: FxHashMap::default(),
             barren: 0,
+            grown: false,
             in_flight: FxHashSet::default(),
             held_back: Vec::new(),
         }
@@ -262,6 +266,22 @@ impl Search {
         self.barren >= BARREN && self.queue.peek().is_some_and(|q| q.rank.0 == rank::REPETITION)
     }
 
+    /// Inputs may grow further from now on. What waits was asked for within the old bounds, and what was infeasible was so
+    /// within them: all is asked for anew of the paths that are added [`Search::again`], and no side is infeasible any
+    /// more. What runs have taken stays known.
+    pub fn widen(&mut self) {
+        self.queue.clear();
+        self.held_back.clear();
+        self.pending.clear();
+        self.by_way.clear();
+        self.known.clear();
+        self.paths.clear();
+        self.asked.clear();
+        self.refuted.clear();
+        self.leads.clear();
+        (self.barren, self.grown) = (0, true);
+    }
+
     /// The run that was added last brought something that its path does not show.
     pub fn discovered(&mut self) {
         self.barren = 0;
@@ -279,7 +299,7 @@ impl Search {
         let mut prefixes = Vec::with_capacity(path.constraints.len() + 1);
         let mut hash = 0;
         let (mut times, mut way) = (Times::default(), Way::default());
-        let mut news = false;
+        let (mut news, mut pays) = (false, false);
         for c in &path.constraints {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
@@ -289,7 +309,7 @@ impl Search {
             let turn = times.turn(c);
             news |= self.turns.insert(turn);
             if matches!(c.kind, Kind::Branch | Kind::Decided | Kind::Divisor) {
-                self.sides.insert(turn.0);
+                pays |= self.sides.insert(turn.0) && self.own.has(c);
             }
             if self.own.has(c) {
                 news |= self.ways.insert(way.take(turn));
@@ -315,7 +335,7 @@ impl Search {
         let prefixes: Rc<[u64]> = prefixes.into();
         if new {
             let cancelled = self.place(run, &path, &prefixes, (from, accesses), made_for);
-            for (position, side, way) in self.wish(run, &path, &prefixes, from, cancelled) {
+            for (position, side, way) in self.wish(run, &path, &prefixes, (from, pays), cancelled) {
                 self.refute(&path, position, side, way, &[]);
             }
         }
@@ -332,18 +352,18 @@ impl Search {
         c.kind == Kind::Decided && !self.own.has(c)
     }
 
-    /// Wishes for the other sides of a path's branches from a position on. Gives the sides of the program that no run
-    /// has taken and that the path excludes by itself, with their positions and the ways there.
+    /// Wishes for the other sides of a path's branches from a position on; `pays`: the path took a new side. Gives the
+    /// sides of the program that no run has taken and that the path excludes by itself, with their positions and the
+    /// ways there.
     fn wish(
         &mut self,
         run: u32,
         path: &Rc<Path>,
         prefixes: &[u64],
-        from: usize,
+        (from, pays): (usize, bool),
         cancelled: Option<Cancelled>,
     ) -> Vec<(u32, Side, u64)> {
         let mut stands_in = cancelled.map(|c| c.node);
-        let mut prefix = Prefix::default();
         let mut before = 0;
         let mut made = 0;
         let mut cut = None;
@@ -376,26 +396,23 @@ impl Search {
                 let mut wish = Wish {
                     parent: run,
                     path: path.clone(),
-                    slice: Vec::new(),
                     position,
                     prefix: other,
                     turn,
                     comes_by,
                     way: leads,
                     is_repetition: false,
+                    grows: pays && c.kind == Kind::Length && !c.taken,
                 };
                 let class = self.class(&wish);
                 wish.is_repetition = class == rank::REPETITION;
                 if alike.is_some_and(|other| self.stands_in(other, class)) {
                     self.cancelled(run, turn.0);
-                    prefix.push(&self.store, c, position);
                     continue;
                 }
                 self.known.insert(other);
-                wish.slice = prefix.slice(&self.store, [c.condition]);
                 let asked = self.asked.entry((turn, wish.is_repetition)).or_default();
                 if self.order == Order::Generational && (made >= self.bounds.per_path || *asked >= self.bounds.per_side)
-                    || wish.slice.len() > LONGEST
                 {
                     self.tally.cut += 1;
                     self.refuted.entry(turn.0).or_default().doubted = true;
@@ -426,7 +443,6 @@ impl Search {
             if n >= from && own && c.kind == Kind::Decided && !self.sides.contains(&turn.0) {
                 excluded.push((position, turn.0, comes_by));
             }
-            prefix.push(&self.store, c, position);
         }
         if let Some(position) = cut {
             self.spare_before(run, position);
@@ -438,7 +454,8 @@ impl Search {
     fn class(&self, wish: &Wish) -> u32 {
         let new_turn = !self.turns.contains(&wish.turn);
         if wish.turned().kind == Kind::Length {
-            return if new_turn { rank::LENGTH } else { rank::REPETITION };
+            let is_new = new_turn || wish.grows;
+            return if is_new { rank::LENGTH } else { rank::REPETITION };
         }
         match wish.way {
             _ if new_turn && !self.sides.contains(&wish.turn.0) => rank::NEW_SIDE,
@@ -481,9 +498,11 @@ impl Search {
                 continue;
             };
             let (store, path) = (&self.store, &wish.path);
+            // Found only now: most wishes are never asked for.
+            let slice = before(store, path, wish.position);
             let turned = match self.order {
-                Order::Generational => self.prover.turn_freely(store, path, &wish.slice, wish.position),
-                Order::DepthFirst => self.prover.turn(store, path, &wish.slice, wish.position),
+                Order::Generational => self.prover.turn_freely(store, path, &slice, wish.position),
+                Order::DepthFirst => self.prover.turn(store, path, &slice, wish.position),
             };
             match turned {
                 Turned::Input(changes) => {

@@ -15,13 +15,15 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 const MOST: usize = 4_000;
 
 /// Inputs whose traces are in memory at the same time.
-const AT_ONCE: usize = 16;
+pub(super) const AT_ONCE: usize = 16;
 
 /// What is kept.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct KeptExploration {
     terms: Terms,
     search: State,
+    /// Bytes by which texts and files might grow by then.
+    room: u32,
     /// The given one first.
     inputs: Vec<Recipe>,
     /// Of these, by place: those whose branches were not all turned, ascending.
@@ -112,6 +114,7 @@ impl Explorer<'_> {
     /// Takes over what an earlier exploration came to.
     pub(super) fn resume(&mut self, kept: KeptExploration, given: &Program) -> Result<(), RunError> {
         self.before = kept.search.runs();
+        self.room = kept.room;
         self.search.resume(kept.search);
         self.suspected.extend(kept.suspected);
         for (branch, seen) in self.coverage.branches.iter_mut().zip(&kept.seen) {
@@ -166,6 +169,7 @@ impl Explorer<'_> {
         let kept = KeptExploration {
             terms: Terms::of(self.how, given),
             search,
+            room: self.room,
             inputs: numbers.iter().map(|n| Recipe::of(&self.inputs[*n].program)).collect(),
             open: places(&open),
             hunted: places(&self.hunted),

@@ -12,6 +12,7 @@ use crate::hunt::Options;
 use crate::phase_one::PhaseOne;
 use crate::site_index::SiteIndex;
 use deadheat_confirm::candidate::Rules;
+use deadheat_confirm::records::Records;
 use deadheat_confirm::{End, Isolation, Outcome, Program, RunError, Stage};
 use deadheat_explore::{Next, Path, Prune};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
@@ -26,14 +27,16 @@ const BATCH: u64 = 4;
 const KEPT_EVERY: Duration = Duration::from_secs(20);
 
 /// The trace of a run; none if the run was cut since no further one is wanted.
-type Traced = Result<Option<Vec<u8>>, RunError>;
+pub(super) type Traced = Result<Option<Vec<u8>>, RunError>;
 
 /// What runs need, without what they are taken into.
-struct Runner<'a> {
+pub(super) struct Runner<'a> {
     options: &'a Options,
     how: &'a Exploration,
     symbolic: &'a Stage,
     plain: &'a Stage,
+    listens: bool,
+    room: u32,
     longest: u32,
     most_arguments: u32,
     files: &'a InputFiles,
@@ -42,24 +45,23 @@ struct Runner<'a> {
 
 impl Runner<'_> {
     /// Runs at a time.
-    fn jobs(&self) -> usize {
+    pub(super) fn jobs(&self) -> usize {
         let isolation = &self.plain.isolation;
-        let alone =
-            matches!(isolation, Isolation::Shared(_)) || !isolation.own_network() && self.plain.program.listens();
+        let alone = matches!(isolation, Isolation::Shared(_)) || !isolation.own_network() && self.listens;
         if alone { 1 } else { self.options.jobs.max(1) }
     }
 
     /// Runs the symbolic flavour.
-    fn trace(&self, program: &Program) -> Traced {
+    pub(super) fn trace(&self, program: &Program) -> Traced {
         let plan = Plan {
             symbolic: Some(Symbolic {
                 trace: String::new(),
-                room: self.how.room,
+                room: self.room,
                 longest: self.longest,
                 most_arguments: self.most_arguments,
                 touches: self.how.prune == Prune::RaceSafe,
                 largest_file: self.files.largest(),
-                files: self.files.longest(program, self.how.room),
+                files: self.files.longest(program, self.room),
             }),
             ..Plan::new(Mode::Schedule, Policy::Fifo)
         };
@@ -90,13 +92,15 @@ impl Runner<'_> {
 }
 
 impl Explorer<'_> {
-    fn runner(&self) -> Runner<'_> {
+    pub(super) fn runner(&self) -> Runner<'_> {
         Runner {
             options: self.options,
             how: self.how,
             symbolic: &self.symbolic,
             plain: &self.plain,
-            longest: self.longest,
+            listens: self.listens,
+            room: self.room,
+            longest: (self.plain.program.stdin.len() as u32).saturating_add(self.room),
             most_arguments: self.most_arguments,
             files: &self.files,
             sites: &self.sites,
@@ -112,6 +116,10 @@ impl Explorer<'_> {
                 break;
             }
             self.run_all(programs, made_for);
+            if let Err(error) = self.let_grow() {
+                self.notices.push(format!("inputs were not let grow further: {error}"));
+                break;
+            }
             let text = format!(
                 "exploring: {} inputs, {} paths, {} branch sides, {} waiting, {} suspicions",
                 self.search.tally.runs,
@@ -221,6 +229,7 @@ impl Explorer<'_> {
         let number = self.inputs.len();
         self.take(program, &path);
         let new = self.search.add(number as u32, path, made_for.as_ref());
+        self.stale = if covers { 0 } else { self.stale + 1 };
         if covers {
             self.search.discovered();
             if number > 0 {
@@ -230,13 +239,9 @@ impl Explorer<'_> {
         Ok((new || covers).then_some(number))
     }
 
-    /// What further inputs need of a path.
+    /// An input that was run, with its path.
     fn take(&mut self, program: Program, path: &Path) {
-        let path = Path {
-            values: path.values.clone(),
-            names: path.names.clone(),
-            ..Path::default()
-        };
+        let path = needed(path);
         self.inputs.push(Explored { program, path });
     }
 
@@ -258,18 +263,32 @@ impl Explorer<'_> {
             })?;
             let path = self.import(&bytes)?;
             self.take(program, &path);
-            self.search.again(number, path);
+            self.search.again(number, path, false);
         }
         Ok(())
     }
 
-    fn import(&mut self, bytes: &[u8]) -> Result<Path, RunError> {
+    pub(super) fn import(&mut self, bytes: &[u8]) -> Result<Path, RunError> {
         Path::import(&mut self.search.store, bytes).map_err(|e| RunError::Refused(e.to_string()))
+    }
+
+    /// Runs need no network of their own, which takes long to make, if the given input's run, by its records and the
+    /// program's files, has nothing to do with any, and until one starts another process.
+    fn share_network(&mut self, number: usize, records: &Records) {
+        if number == 0 {
+            self.plain.leave_network(records);
+        } else if records.processes > 1 || records.ended.as_ref().is_some_and(|ended| ended.others) {
+            self.plain.isolation = self.apart.clone();
+        }
+        self.symbolic.isolation = self.plain.isolation.clone();
     }
 
     /// Takes in what detection showed; whether that was new.
     fn judge(&mut self, number: usize, mut phase: PhaseOne) -> bool {
         let (mut new, mut any) = (false, false);
+        if let Some(ordinary) = &phase.ordinary {
+            self.share_network(number, &ordinary.run.records);
+        }
         for candidate in std::mem::take(&mut phase.candidates).in_order() {
             any = true;
             new |= self.suspected.insert(candidate.fingerprint());
@@ -279,6 +298,10 @@ impl Explorer<'_> {
         }
         if new {
             self.hunted.push(number);
+            let ended = phase.ordinary.as_ref().and_then(|o| o.run.records.ended.as_ref());
+            if ended.is_some_and(|ended| ended.wakes == 0) {
+                self.wakeless.insert(number);
+            }
         }
         if let Some(ending) = phase.ordinary.take()
             && !matches!(ending.outcome, Outcome::Exit(_))
@@ -295,8 +318,17 @@ impl Explorer<'_> {
     }
 }
 
+/// What further inputs need of a path.
+pub(super) fn needed(path: &Path) -> Path {
+    Path {
+        values: path.values.clone(),
+        names: path.names.clone(),
+        ..Path::default()
+    }
+}
+
 /// Does the work on each item, so many at a time; results in the items' order.
-fn side_by_side<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
+pub(super) fn side_by_side<T: Sync, R: Send>(items: &[T], jobs: usize, work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     if jobs == 1 || items.len() < 2 {
         return items.iter().map(work).collect();
     }

@@ -32,6 +32,12 @@ impl Explorer<'_> {
             self.search.sides(),
             asked.unknown,
         )];
+        if self.room > self.how.room {
+            let (room, at_first) = (self.room, self.how.room);
+            told.push(format!(
+                "inputs may become {room} bytes longer by now ({at_first} at first): lengthening had paid"
+            ));
+        }
         told.extend(self.pruning_told());
         let mut count = |n: u64, what: &str| {
             if n > 0 {

@@ -8,6 +8,7 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
@@ -62,7 +63,7 @@ pub fn symbolic(program: &Path, store: &Path, jobs: usize, touches: bool) -> Res
     let mut hash = Fnv::default();
     hash.bytes(&bytes);
     for part in [&parts.pass, &parts.runtime, &models(touches)] {
-        hash.bytes(&fs::read(part).map_err(file(part))?);
+        stamp(part, &mut hash).map_err(file(part))?;
     }
     hash.bytes(&[touches.into()]);
     let directory = store.join("symbolic").join(format!("{:016x}", hash.number()));
@@ -92,6 +93,16 @@ pub fn symbolic(program: &Path, store: &Path, jobs: usize, touches: bool) -> Res
     link(record, &objects, &parts, &models(touches), &near)?;
     fs::rename(&near, &made).map_err(file(&made))?;
     Ok(made)
+}
+
+/// Mixes in which file a part is: its length and when it was written. Reading tens of megabytes each time would cost more
+/// than a whole exploration of a small program.
+fn stamp(part: &Path, hash: &mut Fnv) -> std::io::Result<()> {
+    let about = fs::metadata(part)?;
+    for number in [about.size(), about.mtime() as u64, about.mtime_nsec() as u64] {
+        hash.bytes(&number.to_le_bytes());
+    }
+    Ok(())
 }
 
 /// The models of library functions, beside the other parts.

@@ -21,10 +21,10 @@ pub(super) struct Refuted {
 
 impl Search {
     /// Whether a side that no run has taken was proven infeasible on each path that came to its branch. Not if a
-    /// question was left out, given up or still waits, or if what a path had to leave out bears on the answer.
+    /// question was left out, given up or still waits, if inputs were let grow on the way, or if what a path had to leave out bears on the answer.
     pub fn is_infeasible(&self, side: Side) -> bool {
         let proven = self.refuted.get(&side).is_some_and(|r| r.proofs > 0 && !r.doubted);
-        proven && !self.sides.contains(&side) && !self.pending.values().any(|w| w.turn.0 == side)
+        proven && !self.grown && !self.sides.contains(&side) && !self.pending.values().any(|w| w.turn.0 == side)
     }
 
     /// Whether a side at the end of a way is open, and another path there may take it.

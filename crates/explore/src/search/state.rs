@@ -26,6 +26,7 @@ pub struct State {
     leads: Vec<(u64, Side)>,
     refuted: Vec<(Side, Refuted)>,
     barren: u32,
+    grown: bool,
 }
 
 impl State {
@@ -74,6 +75,7 @@ impl Search {
             leads,
             refuted,
             barren: self.barren,
+            grown: self.grown,
         })
     }
 
@@ -101,11 +103,12 @@ impl Search {
         self.ways.extend(state.ways);
         self.leads.extend(state.leads);
         self.refuted.extend(state.refuted);
-        self.barren = state.barren;
+        (self.barren, self.grown) = (state.barren, state.grown);
     }
 
-    /// Adds the path of a run that the earlier search had added, for the wishes that it left.
-    pub fn again(&mut self, run: u32, path: Path) {
+    /// Adds the path of a run that was added before, to an earlier search or within other bounds, for the wishes that it
+    /// left; `pays`: it took sides of the program that none before had taken.
+    pub fn again(&mut self, run: u32, path: Path, pays: bool) {
         let path = Rc::new(path);
         let mut hash = 0;
         let mut prefixes = Vec::with_capacity(path.constraints.len());
@@ -113,6 +116,11 @@ impl Search {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
         }
-        self.wish(run, &path, &prefixes, 0, None);
+        self.wish(run, &path, &prefixes, (0, pays), None);
+        for prefix in &prefixes {
+            self.pending.remove(prefix);
+        }
+        self.known.extend(prefixes);
+        self.paths.insert(hash);
     }
 }

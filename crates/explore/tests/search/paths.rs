@@ -4,7 +4,7 @@ use super::simulated::{Run, Value, run};
 use deadheat_explore::path::{Path, TraceError};
 use deadheat_explore::sat_solver::SatSolver;
 use deadheat_explore::{Assignment, Bounds, Order, Own, Prover, Search, Side, Symbol};
-use deadheat_wire::trace::{self, op};
+use deadheat_wire::trace::{self, constraint, op};
 use std::collections::BTreeSet;
 
 /// Reads a decimal number: branches at sites 1 and 2.
@@ -362,10 +362,56 @@ fn a_search_goes_on_where_it_was_stopped() {
             let mut inputs: Vec<Assignment> = open.iter().map(|n| inputs[*n as usize].clone()).collect();
             for (n, input) in inputs.iter().enumerate().rev() {
                 let path = Path::import(&mut search.store, &run(program, input).0).unwrap();
-                search.again(n as u32, path);
+                search.again(n as u32, path, false);
             }
             go(&mut search, &mut inputs, &mut paths, 2000);
             assert_eq!(paths, whole, "{order:?} stopped after {stop}");
         }
     }
+}
+
+/// Counts the letters `a` that its text begins with; a text has as many bytes as another byte says, and at most `longest`.
+fn letters(run: &mut Run, longest: u64) {
+    let (length, most) = (run.byte(100), run.constant(longest + 1, 8));
+    run.constrain(constraint::ASSUMED, 0, op::ULT, length, most);
+    for at in 0..100 {
+        let place = run.constant(at, 8);
+        if !run.constrain(constraint::LENGTH, 50, op::ULT, place, length) {
+            break;
+        }
+        let (byte, letter) = (run.byte(at as u32), run.constant(u64::from(b'a'), 8));
+        if !run.branch(10 + at, op::EQ, byte, letter) {
+            break;
+        }
+    }
+}
+
+/// What is infeasible within a bound is asked for anew where the bound is another, from the paths that are added again.
+#[test]
+fn inputs_grow_further_when_they_may() {
+    let (two, narrow) = explore(Order::Generational, |run| letters(run, 2));
+    let beyond = Side { site: 12, taken: true };
+    assert!(two.iter().flatten().all(|(site, _)| *site < 12 || *site == 50));
+    let mut inputs = vec![Assignment::from(
+        [2, 100].map(|offset| (Symbol { source: 1, offset }, 0)),
+    )];
+    let mut search = narrow;
+    search.widen();
+    let (bytes, _) = run(|run: &mut Run| letters(run, 5), &inputs[0]);
+    let path = Path::import(&mut search.store, &bytes).unwrap();
+    search.again(0, path, true);
+    let mut reached = false;
+    while let Some(next) = search.next(|| false) {
+        let mut input = inputs[next.parent as usize].clone();
+        input.extend(next.changes.clone());
+        let (bytes, log) = run(|run: &mut Run| letters(run, 5), &input);
+        reached |= log.contains(&(beyond.site, beyond.taken));
+        let path = Path::import(&mut search.store, &bytes).unwrap();
+        search.add(inputs.len() as u32, path, Some(&next));
+        inputs.push(input);
+        assert!(inputs.len() < 200);
+    }
+    assert!(reached, "{} inputs", inputs.len());
+    assert_eq!(search.tally.diverged, 0);
+    assert!(search.open_sides().all(|side| !search.is_infeasible(side)));
 }

@@ -62,6 +62,11 @@ impl Run<'_> {
 
     /// `if (a TEST b)`.
     pub fn branch(&mut self, site: u64, code: u8, a: Value, b: Value) -> bool {
+        self.constrain(constraint::BRANCH, site, code, a, b)
+    }
+
+    /// A constraint of some kind.
+    pub fn constrain(&mut self, kind: u8, site: u64, code: u8, a: Value, b: Value) -> bool {
         let holds = match code {
             op::EQ => a.value == b.value,
             op::NE => a.value != b.value,
@@ -74,7 +79,7 @@ impl Run<'_> {
             site,
             node: condition.node,
             thread: 0,
-            kind: constraint::BRANCH,
+            kind,
             taken: holds.into(),
             place: self.place,
         });
