@@ -9,7 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 /// What an input is filled up with where it grows.
-const FILLER: u8 = b'\n';
+pub const FILLER: u8 = b'\n';
 /// Most bytes of standard input.
 const LONGEST: usize = 1 << 20;
 /// Most arguments.

@@ -21,6 +21,10 @@ const LONGEST: usize = 4_096;
 /// With more fixed addresses than this a query holds none of them: they are hashes, mostly, and those are hard.
 const MOST_PINS: usize = 4;
 
+/// For each question at a branch that the solver gave up, less those that it answered, the next one there gets half as
+/// much; at most so often.
+const HARDEST: u32 = 6;
+
 /// Conflicts of a question that only saves work if it is answered soon.
 const LITTLE: u64 = 200;
 
@@ -154,6 +158,8 @@ pub struct Prover {
     budget: u64,
     answers: FxHashMap<Vec<(u32, bool)>, Answer>,
     models: VecDeque<Assignment>,
+    /// How hard questions are at a branch.
+    hard: FxHashMap<u64, u32>,
     /// Counts.
     pub asked: Asked,
 }
@@ -175,6 +181,7 @@ impl Prover {
             budget,
             answers: FxHashMap::default(),
             models: VecDeque::new(),
+            hard: FxHashMap::default(),
             asked: Asked::default(),
         }
     }
@@ -208,7 +215,14 @@ impl Prover {
         let mut literals: Vec<Literal> = slice.iter().map(literal).collect();
         let turned = &path.constraints[position as usize];
         literals.push((turned.condition, !turned.taken));
-        match self.decide(store, &literals, &path.values) {
+        let hard = self.hard.get(&turned.site).copied().unwrap_or(0);
+        let answer = self.decide(store, &literals, &path.values, self.budget >> hard);
+        let hard = match answer {
+            Answer::Unknown => (hard + 1).min(HARDEST),
+            _ => hard.saturating_sub(1),
+        };
+        self.hard.insert(turned.site, hard);
+        match answer {
             Answer::Sat(model) => Turned::Input(model),
             Answer::Unsat(core) => Turned::Infeasible(
                 core.into_iter()
@@ -233,7 +247,7 @@ impl Prover {
     }
 
     /// Decides a conjunction; symbols that a model leaves out have the value in `values`.
-    pub fn decide(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
+    fn decide(&mut self, store: &Store, literals: &[Literal], values: &Assignment, budget: u64) -> Answer {
         self.asked.queries += 1;
         if literals.len() > LONGEST {
             self.asked.unknown += 1;
@@ -255,7 +269,7 @@ impl Prover {
                 self.asked.by_model += 1;
                 Answer::Sat(model)
             }
-            None => self.ask(store, literals, values),
+            None => self.ask(store, literals, values, budget),
         };
         match &answer {
             Answer::Sat(_) => self.asked.sat += 1,
@@ -280,8 +294,8 @@ impl Prover {
             })
     }
 
-    fn ask(&mut self, store: &Store, literals: &[Literal], values: &Assignment) -> Answer {
-        let answer = self.solver.check(store, literals, self.budget);
+    fn ask(&mut self, store: &Store, literals: &[Literal], values: &Assignment, budget: u64) -> Answer {
+        let answer = self.solver.check(store, literals, budget);
         self.asked.conflicts = self.solver.conflicts();
         if let Answer::Sat(model) = &answer {
             if !holds(store, literals, model, values) {

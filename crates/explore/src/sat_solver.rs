@@ -1,7 +1,8 @@
 //! The default back-end: circuits over the SAT solver batsat (a MiniSat in Rust, no unsafe interface, no C++
 //! to build). Literals are assumptions, so learnt clauses serve later queries and cores come for free.
 //!
-//! The budget counts learnt clauses, one a conflict. The solver is begun anew when its circuits have grown
+//! The budget counts learnt clauses, one a conflict, and what is propagated on the way: in the circuits of long hashes a
+//! conflict costs a thousand times what it does elsewhere. The solver is begun anew when its circuits have grown
 //! beyond [`GATES`]: propagation slows down with everything ever asked.
 
 use crate::bit_blast::{Bit, Circuits, Clauses};
@@ -13,6 +14,10 @@ use std::cell::Cell;
 
 /// Gates from which on a new solver is begun.
 const GATES: usize = 400_000;
+/// Propagations that a conflict of the budget pays for, besides a few of all gates.
+const PROPAGATIONS: u64 = 1_000;
+/// Conflicts between two looks at the propagations at first; each time twice as many.
+const FIRST_LOOK: u64 = 64;
 
 /// Counts conflicts.
 #[derive(Default)]
@@ -41,6 +46,24 @@ struct Sat {
 impl Sat {
     fn literal(&self, bit: Bit) -> Lit {
         Lit::new(self.variables[bit.unsigned_abs() as usize - 1], bit > 0)
+    }
+}
+
+impl Sat {
+    /// Solves with so many conflicts at most, and the propagations that these pay for.
+    fn solve(&mut self, assumptions: &[Lit], budget: u64) -> lbool {
+        let before = self.solver.num_propagations();
+        let most = before + budget * PROPAGATIONS + 4 * self.variables.len() as u64;
+        self.solver.cb_mut().used = 0;
+        let mut look = FIRST_LOOK;
+        loop {
+            self.solver.cb_mut().allowed.set(look.min(budget));
+            let verdict = self.solver.solve_limited(assumptions);
+            if verdict != lbool::UNDEF || look >= budget || self.solver.num_propagations() > most {
+                return verdict;
+            }
+            look *= 2;
+        }
     }
 }
 
@@ -104,10 +127,7 @@ impl Solver for SatSolver {
             .collect();
         let sat = &mut self.circuits.clauses;
         let assumptions: Vec<Lit> = bits.iter().map(|bit| sat.literal(*bit)).collect();
-        let callbacks = sat.solver.cb_mut();
-        callbacks.used = 0;
-        callbacks.allowed.set(budget);
-        let verdict = sat.solver.solve_limited(&assumptions);
+        let verdict = sat.solve(&assumptions, budget);
         self.conflicts += sat.solver.cb().used;
         if verdict == lbool::TRUE {
             return Answer::Sat(self.model(store, literals));

@@ -6,6 +6,7 @@
 
 use super::running::{needed, side_by_side};
 use super::{Explorer, Order, Prune};
+use crate::explored_input::FILLER;
 use deadheat_confirm::{Program, RunError};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -18,19 +19,19 @@ const MOST_DOUBLED: u32 = 4;
 const MOST_AGAIN: usize = 400;
 
 impl Explorer<'_> {
-    /// Lets inputs grow further if lengthening has paid and no longer does. Pruned paths, and a search that takes every path,
-    /// are about inputs of one length.
-    pub(super) fn let_grow(&mut self) -> Result<(), RunError> {
+    /// Lets inputs grow further if lengthening has paid and within the bounds brings nothing more, or nothing is `left`; says
+    /// whether it did. Pruned paths, and a search that takes every path, are about inputs of one length.
+    pub(super) fn let_grow(&mut self, left: bool) -> Result<bool, RunError> {
         let may = self.how.prune == Prune::Off
             && self.how.order == Order::Generational
             && self.room < self.how.room << MOST_DOUBLED;
-        if !may || self.stale < STALE || self.stop() {
-            return Ok(());
+        if !may || left && self.stale < STALE || self.stop() {
+            return Ok(false);
         }
         let given = &self.inputs[0].program;
-        let half = (self.room / 2) as usize;
-        if !self.kept.iter().any(|n| growth(given, &self.inputs[*n].program) > half) {
-            return Ok(());
+        let most = (self.room - self.room / 4) as usize;
+        if !self.kept.iter().any(|n| growth(given, &self.inputs[*n].program) > most) {
+            return Ok(false);
         }
         (self.room, self.stale) = (self.room * 2, 0);
         self.search.widen();
@@ -39,7 +40,7 @@ impl Explorer<'_> {
         for some in numbers.chunks(super::kept::AT_ONCE) {
             self.trace_again(some)?;
         }
-        Ok(())
+        Ok(true)
     }
 
     fn trace_again(&mut self, numbers: &[usize]) -> Result<(), RunError> {
@@ -58,18 +59,20 @@ impl Explorer<'_> {
     }
 }
 
-/// Bytes by which the longest of an input's texts and files is longer than the given one.
+/// Bytes by which the longest of an input's texts and files is longer than the given one. What it was only filled up with
+/// does not count.
 fn growth(given: &Program, own: &Program) -> usize {
     let arguments = own
         .args
         .iter()
         .zip(&given.args)
         .map(|(own, given)| (own.len(), given.len()));
+    let filled = |bytes: &[u8]| bytes.iter().rposition(|b| *b != FILLER).map_or(0, |last| last + 1);
     let size = |name: &[u8]| {
         let about = std::fs::metadata(given.directory.join(OsStr::from_bytes(name)));
         about.map_or(0, |about| about.len() as usize)
     };
-    let files = own.chosen.files.iter().map(|(name, bytes)| (bytes.len(), size(name)));
-    let all = arguments.chain(files).chain([(own.stdin.len(), given.stdin.len())]);
+    let files = own.chosen.files.iter().map(|(name, bytes)| (filled(bytes), size(name)));
+    let all = arguments.chain(files).chain([(filled(&own.stdin), given.stdin.len())]);
     all.map(|(own, given)| own.saturating_sub(given)).max().unwrap_or(0)
 }

@@ -112,13 +112,15 @@ impl Explorer<'_> {
         let mut saved = Instant::now();
         while !self.stop() {
             let (programs, made_for) = self.batch();
-            if programs.is_empty() {
-                break;
-            }
+            let left = !programs.is_empty();
             self.run_all(programs, made_for);
-            if let Err(error) = self.let_grow() {
-                self.notices.push(format!("inputs were not let grow further: {error}"));
-                break;
+            match self.let_grow(left) {
+                Ok(grown) if left || grown => {}
+                Ok(_) => break,
+                Err(error) => {
+                    self.notices.push(format!("inputs were not let grow further: {error}"));
+                    break;
+                }
             }
             let text = format!(
                 "exploring: {} inputs, {} paths, {} branch sides, {} waiting, {} suspicions",

@@ -1,11 +1,15 @@
 //! Small programs: the search must find every path, each once, and count what it cannot know.
 
 use super::simulated::{Run, Value, run};
+use deadheat_explore::expression::Store;
 use deadheat_explore::path::{Path, TraceError};
 use deadheat_explore::sat_solver::SatSolver;
+use deadheat_explore::solver::{Answer, Literal, Solver};
 use deadheat_explore::{Assignment, Bounds, Order, Own, Prover, Search, Side, Symbol};
 use deadheat_wire::trace::{self, constraint, op};
+use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 /// Reads a decimal number: branches at sites 1 and 2.
 fn number(run: &mut Run, from: u32, most: u32) -> Value {
@@ -414,4 +418,34 @@ fn inputs_grow_further_when_they_may() {
     assert!(reached, "{} inputs", inputs.len());
     assert_eq!(search.tally.diverged, 0);
     assert!(search.open_sides().all(|side| !search.is_infeasible(side)));
+}
+
+/// Gives every question up, and notes how much it was allowed.
+struct GivesUp(Rc<RefCell<Vec<u64>>>);
+
+impl Solver for GivesUp {
+    fn check(&mut self, _: &Store, _: &[Literal], budget: u64) -> Answer {
+        self.0.borrow_mut().push(budget);
+        Answer::Unknown
+    }
+    fn name(&self) -> &'static str {
+        "gives up"
+    }
+}
+
+#[test]
+fn a_branch_whose_questions_are_given_up_gets_less() {
+    let allowed = Rc::new(RefCell::new(Vec::new()));
+    let prover = Prover::new(Box::new(GivesUp(allowed.clone())), 6_400);
+    let mut search = Search::new(prover, Order::Generational, Bounds::default(), Own::All);
+    let program = |run: &mut Run| {
+        for offset in 0..8 {
+            let (byte, five) = (run.byte(offset), run.constant(5, 8));
+            run.branch(1, op::EQ, byte, five);
+        }
+    };
+    let path = Path::import(&mut search.store, &run(program, &Assignment::new()).0).unwrap();
+    search.add(0, path, None);
+    assert!(search.next(|| false).is_none());
+    assert_eq!(*allowed.borrow(), [6_400, 3_200, 1_600, 800, 400, 200, 100, 100]);
 }
