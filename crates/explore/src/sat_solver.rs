@@ -15,7 +15,7 @@ use std::cell::Cell;
 /// Gates from which on a new solver is begun.
 const GATES: usize = 400_000;
 /// Propagations that a conflict of the budget pays for, besides a few of all gates.
-const PROPAGATIONS: u64 = 1_000;
+const PROPAGATIONS: u64 = 200;
 /// Conflicts between two looks at the propagations at first; each time twice as many.
 const FIRST_LOOK: u64 = 64;
 

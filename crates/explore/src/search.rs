@@ -91,8 +91,6 @@ struct Wish {
     way: Option<u64>,
     /// Whether it was a repetition when it was made.
     is_repetition: bool,
-    /// Whether an input that took a new side of the program is to go on where it ended.
-    grows: bool,
 }
 
 impl Wish {
@@ -107,7 +105,7 @@ mod rank {
     pub const REPETITION: u32 = 0;
     /// Another way through the program.
     pub const NEW_WAY: u32 = 1;
-    /// An input goes on, or ends, where none did, or goes on after it brought a new side.
+    /// An input goes on, or ends, where none did.
     pub const LENGTH: u32 = 2;
     /// A side that none has taken so late on its path.
     pub const NEW_TURN: u32 = 3;
@@ -299,7 +297,7 @@ impl Search {
         let mut prefixes = Vec::with_capacity(path.constraints.len() + 1);
         let mut hash = 0;
         let (mut times, mut way) = (Times::default(), Way::default());
-        let (mut news, mut pays) = (false, false);
+        let mut news = false;
         for c in &path.constraints {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
@@ -309,7 +307,7 @@ impl Search {
             let turn = times.turn(c);
             news |= self.turns.insert(turn);
             if matches!(c.kind, Kind::Branch | Kind::Decided | Kind::Divisor) {
-                pays |= self.sides.insert(turn.0) && self.own.has(c);
+                self.sides.insert(turn.0);
             }
             if self.own.has(c) {
                 news |= self.ways.insert(way.take(turn));
@@ -335,7 +333,7 @@ impl Search {
         let prefixes: Rc<[u64]> = prefixes.into();
         if new {
             let cancelled = self.place(run, &path, &prefixes, (from, accesses), made_for);
-            for (position, side, way) in self.wish(run, &path, &prefixes, (from, pays), cancelled) {
+            for (position, side, way) in self.wish(run, &path, &prefixes, from, cancelled) {
                 self.refute(&path, position, side, way, &[]);
             }
         }
@@ -352,15 +350,14 @@ impl Search {
         c.kind == Kind::Decided && !self.own.has(c)
     }
 
-    /// Wishes for the other sides of a path's branches from a position on; `pays`: the path took a new side. Gives the
-    /// sides of the program that no run has taken and that the path excludes by itself, with their positions and the
-    /// ways there.
+    /// Wishes for the other sides of a path's branches from a position on. Gives the sides of the program that no run
+    /// has taken and that the path excludes by itself, with their positions and the ways there.
     fn wish(
         &mut self,
         run: u32,
         path: &Rc<Path>,
         prefixes: &[u64],
-        (from, pays): (usize, bool),
+        from: usize,
         cancelled: Option<Cancelled>,
     ) -> Vec<(u32, Side, u64)> {
         let mut stands_in = cancelled.map(|c| c.node);
@@ -402,7 +399,6 @@ impl Search {
                     comes_by,
                     way: leads,
                     is_repetition: false,
-                    grows: pays && c.kind == Kind::Length && !c.taken,
                 };
                 let class = self.class(&wish);
                 wish.is_repetition = class == rank::REPETITION;
@@ -454,8 +450,7 @@ impl Search {
     fn class(&self, wish: &Wish) -> u32 {
         let new_turn = !self.turns.contains(&wish.turn);
         if wish.turned().kind == Kind::Length {
-            let is_new = new_turn || wish.grows;
-            return if is_new { rank::LENGTH } else { rank::REPETITION };
+            return if new_turn { rank::LENGTH } else { rank::REPETITION };
         }
         match wish.way {
             _ if new_turn && !self.sides.contains(&wish.turn.0) => rank::NEW_SIDE,

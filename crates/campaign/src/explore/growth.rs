@@ -12,7 +12,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// Inputs in a row without a new side of the program before inputs are let grow further.
-const STALE: u32 = 100;
+const STALE: u32 = 1_000;
 /// Times that the room is doubled.
 const MOST_DOUBLED: u32 = 4;
 /// Inputs that are traced again at each time, the last ones that took new sides.
@@ -53,7 +53,7 @@ impl Explorer<'_> {
             let Some(bytes) = traced? else { continue };
             let path = self.import(&bytes)?;
             self.inputs[*number].path = needed(&path);
-            self.search.again(*number as u32, path, true);
+            self.search.again(*number as u32, path);
         }
         Ok(())
     }

@@ -265,7 +265,7 @@ impl Explorer<'_> {
             })?;
             let path = self.import(&bytes)?;
             self.take(program, &path);
-            self.search.again(number, path, false);
+            self.search.again(number, path);
         }
         Ok(())
     }

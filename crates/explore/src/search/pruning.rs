@@ -580,13 +580,7 @@ impl Search {
         self.pruned.paths -= 1;
         self.pruned.turns -= merged.turns;
         self.pruned.taken_back += 1;
-        self.wish(
-            run,
-            &merged.path,
-            &merged.prefixes,
-            (merged.position as usize, false),
-            None,
-        );
+        self.wish(run, &merged.path, &merged.prefixes, merged.position as usize, None);
     }
 
     /// Whether a turn is not to be asked for: another path's stands for it and promises as much.

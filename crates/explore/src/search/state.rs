@@ -107,8 +107,8 @@ impl Search {
     }
 
     /// Adds the path of a run that was added before, to an earlier search or within other bounds, for the wishes that it
-    /// left; `pays`: it took sides of the program that none before had taken.
-    pub fn again(&mut self, run: u32, path: Path, pays: bool) {
+    /// left.
+    pub fn again(&mut self, run: u32, path: Path) {
         let path = Rc::new(path);
         let mut hash = 0;
         let mut prefixes = Vec::with_capacity(path.constraints.len());
@@ -116,7 +116,7 @@ impl Search {
             hash = longer(&self.store, hash, c.condition, c.taken);
             prefixes.push(hash);
         }
-        self.wish(run, &path, &prefixes, (0, pays), None);
+        self.wish(run, &path, &prefixes, 0, None);
         for prefix in &prefixes {
             self.pending.remove(prefix);
         }

@@ -366,7 +366,7 @@ fn a_search_goes_on_where_it_was_stopped() {
             let mut inputs: Vec<Assignment> = open.iter().map(|n| inputs[*n as usize].clone()).collect();
             for (n, input) in inputs.iter().enumerate().rev() {
                 let path = Path::import(&mut search.store, &run(program, input).0).unwrap();
-                search.again(n as u32, path, false);
+                search.again(n as u32, path);
             }
             go(&mut search, &mut inputs, &mut paths, 2000);
             assert_eq!(paths, whole, "{order:?} stopped after {stop}");
@@ -403,7 +403,7 @@ fn inputs_grow_further_when_they_may() {
     search.widen();
     let (bytes, _) = run(|run: &mut Run| letters(run, 5), &inputs[0]);
     let path = Path::import(&mut search.store, &bytes).unwrap();
-    search.again(0, path, true);
+    search.again(0, path);
     let mut reached = false;
     while let Some(next) = search.next(|| false) {
         let mut input = inputs[next.parent as usize].clone();
