@@ -133,19 +133,19 @@ impl Scheduler {
                 });
             }
         }
-        let left = self.time_to_take();
-        self.enabled
-            .retain(|e| !e.timeout || e.stamp.saturating_sub(moment) <= left);
+        if timeouts && self.hurried > 0 {
+            let left = self.time_to_take();
+            self.enabled
+                .retain(|e| !e.timeout || e.stamp.saturating_sub(moment) <= left);
+        }
         any
     }
 
-    /// How much time may pass before its turn, in nanoseconds. Once any may that is not far; then no more than a far one's
-    /// distance altogether, and an eighth of the time that passes by itself: a loop of short sleeps is a watchdog too.
+    /// How much more time may pass before its turn, in nanoseconds, once some did: no more than a far deadline's distance
+    /// altogether, and an eighth of the time that passes by itself. A loop of short sleeps is a watchdog too.
     fn time_to_take(&self) -> u64 {
-        match self.hurried {
-            0 => NEVER,
-            hurried => (FAR + clock::now().saturating_sub(hurried) / 8).saturating_sub(hurried),
-        }
+        let by_itself = clock::now().saturating_sub(self.hurried);
+        (FAR + by_itself / 8).saturating_sub(self.hurried)
     }
 
     /// Asks the policy, waiting for the world outside as long as nobody can run.
