@@ -9,7 +9,7 @@
 //! wakes those alone who wait already gets all its runs: what loses a signal may be rare. Bounds: [`MOST`] runs and
 //! [`POINTS`] scheduling points, unless the budget is longer than usual: who gives more time wants it used.
 //!
-//! If those show nothing, runs follow that are each directed at the objects of one group: who comes to one of them again
+//! If the first [`BATCH`] of those show nothing, runs come next that are each directed at the objects of one group: who comes to one of them again
 //! is held back until others were there ([`Policy::Overtaken`] with places), so that what a thread does to an object in
 //! two steps is interrupted between them, however rarely the other comes there. Two objects are of a group if threads
 //! come to both from one place; the first undirected run tells which there are. [`TRIES`] runs for each group, in turns,

@@ -461,8 +461,8 @@ impl Work<'_> {
             Ok(explored) => {
                 if explored.left_out > 0 {
                     self.notices.push(format!(
-                        "no runs were directed at {} further groups of locks and atomics (a longer --budget changes nothing: at \
-                         most so many scheduling points are spent on that)",
+                        "no runs were directed at {} further groups of locks and atomics: there are too many for runs as long \
+                         as these",
                         explored.left_out
                     ));
                 }

@@ -201,7 +201,7 @@ impl Minimiser<'_> {
     fn decisive(&self, attempts: &mut Attempts<'_>, kept: &mut Vec<Deviation>) -> Result<(), RunError> {
         let mut decisive: Vec<Deviation> = Vec::new();
         let mut rest = kept.len();
-        while rest > 0 && decisive.len() < DECISIVE {
+        while rest > 0 && decisive.len() < DECISIVE && attempts.longer() && !(self.stop)() {
             let mut too_few = 0;
             while rest - too_few > 1 && attempts.longer() && !(self.stop)() {
                 let middle = usize::midpoint(rest, too_few);
@@ -212,7 +212,7 @@ impl Minimiser<'_> {
             }
             rest -= 1;
             decisive.insert(0, kept[rest]);
-            if attempts.run(&decisive)?.is_some() {
+            if rest > 0 && attempts.run(&decisive)?.is_some() {
                 rest = 0;
             }
         }
