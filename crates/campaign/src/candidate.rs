@@ -62,7 +62,7 @@ pub struct Candidate {
 }
 
 /// The candidates so far, by their statements.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Candidates {
     by_statements: BTreeMap<(Statement, Statement), Candidate>,
 }

@@ -15,17 +15,22 @@
 //! come to both from one place; the first undirected run tells which there are. [`TRIES`] runs for each group, in turns,
 //! and at most [`DIRECTED_POINTS`] scheduling points; what groups were left out is told.
 //!
+//! A few such runs come early, when phase 1 has looked under one schedule ([`early`]): most failures that some schedule
+//! shows are shown by one of the first, and phase 1 takes longest. Every other one is directed at a pair that was
+//! predicted by then, if there are any.
+//!
 //! The statements of all candidates are scheduling points too: a failure may need an order of accesses that race, and
 //! of more than two of them.
 
 use crate::confirmation::in_parallel;
+use crate::policies::Policies;
+use deadheat_confirm::RunError;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::outcome::Outcome;
 use deadheat_confirm::records::Records;
-use deadheat_confirm::{Case, RunError};
 use deadheat_model::SiteId;
-use deadheat_wire::plan::{Mode, Plan, Policy, Switch, Targets};
+use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Range;
@@ -48,28 +53,37 @@ const LEAST_DIRECTED: u64 = 16;
 const MOST_DIRECTED: u64 = 800;
 /// The budget for which these bounds are made.
 const USUAL_BUDGET: Duration = Duration::from_secs(60);
+/// Runs that come early.
+const EARLY: u32 = 8;
 /// Runs between two looks at what they showed: the same whatever runs at the same time.
 const BATCH: usize = 40;
 /// Chance that a further run shows an order of events that none showed, below which there are no further ones: one in
 /// so many.
 const UNSEEN: usize = 50;
-/// Ordered events that PCT looks for.
-const DEPTH: u32 = 3;
 /// Different bad ends kept.
 const BAD_RUNS: usize = 4;
 
 /// One run to be made, the order of events in it, and the bad end that it came to.
-#[derive(Default)]
 struct Walk {
-    number: u32,
-    /// The places that it is directed at, if at any.
-    directed: Vec<u64>,
+    plan: Plan,
     /// From which places objects were come to, if it was to tell.
     places: Vec<Vec<u64>>,
     order: u64,
     bad: Option<BadRun>,
     /// Where the ordinary runs always fail: this one if it ended well.
     good: Option<Shown>,
+}
+
+impl Walk {
+    fn new(plan: Plan) -> Walk {
+        Walk {
+            plan,
+            places: Vec::new(),
+            order: 0,
+            bad: None,
+            good: None,
+        }
+    }
 }
 
 /// What exploring came to.
@@ -85,14 +99,26 @@ pub struct Explored {
     pub left_out: usize,
 }
 
+impl Explored {
+    /// Adds what later runs came to.
+    pub fn take_in(&mut self, later: Explored) {
+        self.runs += later.runs;
+        self.left_out += later.left_out;
+        self.good = self.good.take().or(later.good);
+        let new = later.bad.into_iter().filter(|bad| !bad.is_among(&self.bad));
+        let new: Vec<BadRun> = new.collect();
+        self.bad.extend(new);
+    }
+}
+
 /// Most statements of candidates that are scheduling points.
 const STATEMENTS: usize = 256;
 
-/// The statements of these candidates, as far as there is room for them.
-pub fn watched(cases: &[Case]) -> Targets {
+/// The statements of candidates, as far as there is room for them.
+pub fn watched<'a>(candidates: impl IntoIterator<Item = &'a Targets>) -> Targets {
     let mut sites: Vec<SiteId> = Vec::new();
-    for case in cases {
-        let own = case.targets.first.iter().chain(&case.targets.second);
+    for targets in candidates {
+        let own = targets.first.iter().chain(&targets.second);
         let before = sites.len();
         sites.extend(own);
         if sites.len() > STATEMENTS {
@@ -156,32 +182,39 @@ pub fn explore(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Explored, RunError> {
     let ordinary = ordinary(&judge, watched)?;
-    let ended = ordinary.ended.as_ref();
-    let steps = ended.map_or(1, |e| e.steps);
-    let mut explorer = Explorer {
-        policies: Policies {
-            seed: judge.rules.seed,
-            switch: judge.rules.switch,
-            steps,
-            counts: counts(&ordinary.switches, steps),
-        },
-        fails: judge.baseline.always_fails().is_some(),
-        wakes: ended.is_some_and(|e| e.wakes > 0),
-        judge,
-        watched,
-        jobs,
-        stop,
-        made: AtomicU32::new(0),
-        orders: Orders::default(),
-        places: Vec::new(),
-        explored: Explored::default(),
-    };
+    let mut explorer = Explorer::new(judge, watched, &ordinary, jobs, stop);
     let first = runs.min(BATCH as u32);
     if !explorer.undirected(0..first)? && !explorer.directed(first)? {
         explorer.undirected(first..runs)?;
     }
-    explorer.explored.runs = explorer.made.into_inner();
-    Ok(explorer.explored)
+    Ok(explorer.done())
+}
+
+/// Makes the few runs that come early, half of them directed at these pairs, one after the other.
+pub fn early(
+    judge: Judge<'_>,
+    pairs: &[&Targets],
+    watched: &Targets,
+    runs: u32,
+    jobs: usize,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Explored, RunError> {
+    let mut explorer = Explorer::new(judge, watched, &judge.baseline.run.records, jobs, stop);
+    let mut pairs = pairs.iter().peekable();
+    let mut undirected = 0;
+    let walk = |number: u32| {
+        let pair = pairs.next_if(|_| number.is_multiple_of(2));
+        Walk::new(match pair {
+            Some(pair) => judge.rules.directed(pair, !number),
+            None => {
+                undirected += 1;
+                explorer.plan(explorer.policies.early(undirected - 1))
+            }
+        })
+    };
+    let walks = (0..EARLY.min(runs)).map(walk).collect();
+    explorer.batch(walks)?;
+    Ok(explorer.done())
 }
 
 struct Explorer<'a> {
@@ -200,7 +233,34 @@ struct Explorer<'a> {
     explored: Explored,
 }
 
-impl Explorer<'_> {
+impl<'a> Explorer<'a> {
+    fn new(
+        judge: Judge<'a>,
+        watched: &'a Targets,
+        ordinary: &Records,
+        jobs: usize,
+        stop: &'a (dyn Fn() -> bool + Sync),
+    ) -> Explorer<'a> {
+        Explorer {
+            policies: Policies::new(judge.rules.seed, judge.rules.switch, ordinary),
+            fails: judge.baseline.always_fails().is_some(),
+            wakes: ordinary.ended.as_ref().is_some_and(|e| e.wakes > 0),
+            judge,
+            watched,
+            jobs,
+            stop,
+            made: AtomicU32::new(0),
+            orders: Orders::default(),
+            places: Vec::new(),
+            explored: Explored::default(),
+        }
+    }
+
+    fn done(mut self) -> Explored {
+        self.explored.runs = self.made.into_inner();
+        self.explored
+    }
+
     /// Whether there is nothing more to look for.
     fn undirected(&mut self, numbers: Range<u32>) -> Result<bool, RunError> {
         for from in numbers.clone().step_by(BATCH) {
@@ -208,9 +268,10 @@ impl Explorer<'_> {
                 return Ok(true);
             }
             let to = numbers.end.min(from.saturating_add(BATCH as u32));
-            let walk = |number| Walk {
-                number,
-                ..Walk::default()
+            let walk = |number| {
+                let mut plan = self.plan(self.policies.undirected(number));
+                plan.places = number == 0;
+                Walk::new(plan)
             };
             if self.batch((from..to).map(walk).collect())? {
                 return Ok(true);
@@ -230,10 +291,8 @@ impl Explorer<'_> {
         let each = |number| groups.iter().map(move |places| (number, places));
         let walks: Vec<_> = (0..tries).flat_map(each).collect();
         for batch in walks.chunks(BATCH) {
-            let walk = |(number, places): &(u32, &'_ Vec<u64>)| Walk {
-                number: *number,
-                directed: places.to_vec(),
-                ..Walk::default()
+            let walk = |(number, places): &(u32, &'_ Vec<u64>)| {
+                Walk::new(self.plan(self.policies.overtaken(*number, places.to_vec())))
             };
             if self.batch(batch.iter().map(walk).collect())? {
                 return Ok(true);
@@ -254,7 +313,7 @@ impl Explorer<'_> {
                 .bad
                 .filter(|bad| !bad.is_among(&explored.bad) && explored.bad.len() < BAD_RUNS);
             explored.bad.extend(new);
-            if walk.directed.is_empty() {
+            if !is_directed(&walk.plan.policy) {
                 self.orders.add(walk.order);
                 self.places.extend(walk.places);
             }
@@ -262,16 +321,18 @@ impl Explorer<'_> {
         Ok(!self.explored.bad.is_empty() || self.explored.good.is_some() || (self.stop)())
     }
 
+    fn plan(&self, policy: Policy) -> Plan {
+        Plan {
+            mode: Mode::Confirm(self.watched.clone()),
+            policy,
+            ..self.judge.rules.plan.clone()
+        }
+    }
+
     fn walk(&self, walk: &mut Walk) -> Result<(), RunError> {
         self.made.fetch_add(1, Relaxed);
         let judge = &self.judge;
-        let plan = Plan {
-            mode: Mode::Confirm(self.watched.clone()),
-            policy: self.policies.of(walk.number, &walk.directed),
-            places: walk.number == 0 && walk.directed.is_empty(),
-            ..judge.rules.plan.clone()
-        };
-        let mut run = match judge.stage.run(&plan) {
+        let mut run = match judge.stage.run(&walk.plan) {
             Err(RunError::NoRuntime(_)) => return Ok(()),
             other => other?,
         };
@@ -279,10 +340,10 @@ impl Explorer<'_> {
         walk.places = std::mem::take(&mut run.records.places);
         let outcome = Outcome::of(&run);
         if self.fails && outcome == Outcome::Exit(0) {
-            walk.good = judge.happened(&plan, &run)?;
+            walk.good = judge.happened(&walk.plan, &run)?;
         }
         if let Some(harm) = judge.baseline.harm(&outcome)
-            && let Some(shown) = judge.happened(&plan, &run)?
+            && let Some(shown) = judge.happened(&walk.plan, &run)?
         {
             walk.bad = Some(BadRun {
                 outcome,
@@ -292,6 +353,15 @@ impl Explorer<'_> {
             });
         }
         Ok(())
+    }
+}
+
+/// Whether a policy has some objects or statements in view: what it shows is no sample of all orders.
+fn is_directed(policy: &Policy) -> bool {
+    match policy {
+        Policy::Overtaken { places, .. } => !places.is_empty(),
+        Policy::RaceDirected { .. } => true,
+        _ => false,
     }
 }
 
@@ -339,65 +409,9 @@ fn ordinary<'a>(judge: &'a Judge<'_>, watched: &Targets) -> Result<Cow<'a, Recor
     }
 }
 
-/// The policies of undirected runs, by turns.
-struct Policies {
-    seed: u64,
-    switch: u32,
-    /// Scheduling points of an ordinary run.
-    steps: u64,
-    /// The same of each thread.
-    counts: Vec<u64>,
-}
-
-impl Policies {
-    /// The policy of the run with this number, directed at these places if there are any.
-    fn of(&self, number: u32, places: &[u64]) -> Policy {
-        let seed = self.seed.wrapping_add(number.into());
-        let switch = self.switch;
-        if !places.is_empty() {
-            let places = places.to_vec();
-            return Policy::Overtaken { seed, switch, places };
-        }
-        match number % 6 {
-            0 => Policy::Random { seed, switch },
-            1 => Policy::Pct {
-                seed,
-                depth: DEPTH,
-                steps: self.steps,
-            },
-            2 => Policy::Pos { seed },
-            3 => Policy::Surw {
-                seed,
-                counts: self.counts.clone(),
-            },
-            4 => Policy::Overtaken {
-                seed,
-                switch,
-                places: Vec::new(),
-            },
-            _ => Policy::Random { seed, switch: 512 },
-        }
-    }
-}
-
-/// Scheduling points of each thread in a recorded run of so many.
-fn counts(switches: &[Switch], steps: u64) -> Vec<u64> {
-    let mut counts = vec![0];
-    let (mut running, mut since) = (0, 0);
-    for (step, to) in switches.iter().map(|s| (s.step, s.to.index())).chain([(steps, 0)]) {
-        counts[running] += step.saturating_sub(since);
-        (running, since) = (to, step);
-        if counts.len() <= to {
-            counts.resize(to + 1, 0);
-        }
-    }
-    counts
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deadheat_model::ThreadId;
 
     #[test]
     fn an_order_that_comes_again_promises_nothing_new() {
@@ -422,19 +436,5 @@ mod tests {
             of(&[&[1, 2], &[5, 6], &[3, 4], &[2, 6]]),
             [vec![1, 2, 5, 6], vec![3, 4]]
         );
-    }
-
-    #[test]
-    fn each_thread_has_the_points_between_its_switches() {
-        let to = |step, thread| Switch {
-            step,
-            to: ThreadId(thread),
-            timeout: false,
-            preempts: false,
-            point: 0,
-            waits: false,
-        };
-        assert_eq!(counts(&[to(4, 2), to(9, 0), to(10, 1)], 16), [5, 6, 5]);
-        assert_eq!(counts(&[], 7), [7]);
     }
 }

@@ -4,6 +4,7 @@
 //! With `runs` set there is no clock in it: the same program and seed give the same findings at any
 //! number of jobs. Whatever stops it (budget, interrupt, a full disk), what was found is reported.
 
+mod early;
 mod options;
 mod ordinary;
 mod results;
@@ -66,6 +67,8 @@ struct Work<'a> {
     causes: usize,
     /// Candidates that were shown with another input.
     reached: Vec<String>,
+    /// What was tried before phase 1 was done.
+    early: early::Early,
     /// What the user does not want to hear of.
     suppressed: suppressed::Suppressed,
 }
@@ -163,6 +166,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         confirming: Duration::ZERO,
         causes: 0,
         reached: Vec::new(),
+        early: early::Early::default(),
         suppressed: suppressed::Suppressed::default(),
     };
     Ok(work.go())
@@ -225,19 +229,19 @@ impl Work<'_> {
             // Exactly so many tries for each: none is shared.
             order.alone.extend(order.together.drain(..).flatten());
         }
-        let mut cases: Vec<Case> = candidates.iter().map(|c| self.case(c, &phase)).collect();
+        let mut cases: Vec<Case> = candidates.iter().map(|c| self.case_so_far(c, &phase)).collect();
         let mut rings: Vec<CycleCase> = cycles.iter().map(|c| self.cycle_case(c)).collect();
         let mut bad: Vec<BadRun> = Vec::new();
         // Those of the ordinary runs and of phase 1, before the budget is used up.
         self.judge_misuses();
-        let mut explored = Explored::default();
+        let mut explored = std::mem::take(&mut self.early.explored);
         let mut suspects = self.suspects(&candidates, &phase);
         if self.options.extent != Extent::Detect {
             bad = self.bad_endings(&phase);
             self.confirm_cycles(&cycles, &mut rings, &phase);
             self.confirm(&candidates, &mut cases, &order, &phase, !suspects.cases.is_empty());
             self.confirm_suspects(&mut suspects, &mut candidates, &mut cases, &mut bad, &phase);
-            explored = self.explore(&cases);
+            explored.take_in(self.explore(&cases));
             explored.bad.retain(|e| !e.is_among(&bad));
             bad.append(&mut explored.bad);
             self.minimise(&mut cases, &mut rings, &mut bad);
@@ -286,6 +290,9 @@ impl Work<'_> {
             self.progress.candidates(phase.candidates.len());
             if self.options.extent == Extent::Detect {
                 break;
+            }
+            if phase.schedules == 1 {
+                self.try_early(phase);
             }
         }
         if phase.whole == 0 && self.trouble.is_none() && !self.interrupted() {
@@ -438,6 +445,12 @@ impl Work<'_> {
         self.trouble = self.trouble.take().or(trouble);
     }
 
+    /// How many undirected runs are wanted at most, if so many are usual.
+    fn walks(&self, usual: u32) -> u32 {
+        let asked = [self.options.runs, self.options.walks].into_iter().flatten();
+        asked.fold(usual, u32::min)
+    }
+
     /// Undirected schedules, where no race is real: what is left then is what only an order of events shows. With a
     /// budget, for at most a third of what is left of it.
     fn explore(&mut self, cases: &[Case]) -> Explored {
@@ -454,10 +467,14 @@ impl Work<'_> {
         let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
         let stage = self.stage;
         let stop = || stage.stopped() || until.is_some_and(|until| Instant::now() >= until);
-        let usual = exploration::runs(&self.baseline.run.records, budget);
-        let asked = [self.options.runs, self.options.walks].into_iter().flatten();
-        let runs = asked.fold(usual, u32::min);
-        match exploration::explore(judge, &exploration::watched(cases), runs, self.jobs(), &stop) {
+        let runs = self.walks(exploration::runs(&self.baseline.run.records, budget));
+        match exploration::explore(
+            judge,
+            &exploration::watched(cases.iter().map(|c| &c.targets)),
+            runs,
+            self.jobs(),
+            &stop,
+        ) {
             Ok(explored) => {
                 if explored.left_out > 0 {
                     self.notices.push(format!(

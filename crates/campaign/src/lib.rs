@@ -8,7 +8,7 @@
 //!   that are new;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`inputs`], [`measuring`], [`selecting`], [`guided`]: many inputs, and detection only where it is new;
-//! - [`exploration`]: schedules that are directed at nothing;
+//! - [`exploration`], [`policies`]: schedules that are directed at nothing;
 //! - [`minimisation`]: findings in their fewest switches;
 //! - [`mod@explore`], [`explored_input`], [`coverage`]: inputs by symbolic execution, detection on each;
 //! - [`describe`], [`bad_end`], [`misuse`], [`story`]: findings in the words of the report;
@@ -43,6 +43,7 @@ pub mod measuring;
 pub mod minimisation;
 pub mod misuse;
 pub mod phase_one;
+pub mod policies;
 pub mod progress;
 pub mod replay;
 pub mod scan;

@@ -6,6 +6,7 @@
 
 use crate::candidate::Candidates;
 use crate::limits::Limits;
+use crate::policies::Policies;
 use crate::site_index::SiteIndex;
 use crate::waiting_cycle::{Seen, WaitingCycles};
 use deadheat_confirm::outcome::Outcome;
@@ -29,8 +30,6 @@ const LEAST: u32 = 3;
 const SHORT_TURN: u64 = 2;
 /// Most short turns that a run should have: each is a change of thread.
 const SHORT_TURNS: u64 = 10_000;
-/// Random schedules differ in how often they switch: by turns so many tenths as often as asked.
-const SWITCHES: [u32; 4] = [10, 50, 25, 5];
 
 /// A run of phase 1 that ended in some way, for the judge of bad ends.
 #[derive(Clone, Debug)]
@@ -87,15 +86,12 @@ impl PhaseOne {
         self.schedules >= SCHEDULES || self.barren >= BARREN || late && self.schedules >= LEAST
     }
 
-    /// Looks at the next schedule: `fifo` first, then with short turns, then random ones with bursts. `hang_yields` is
+    /// Looks at the next schedule: `fifo` first, then with short turns, then others by turns. `hang_yields` is
     /// the bound of a hang.
     pub fn look(&mut self, stage: &Stage, seed: u64, switch: u32, hang_yields: u64) -> Result<(), RunError> {
-        let policy = match self.schedules {
-            0 | 1 => Policy::Fifo,
-            n => Policy::Random {
-                seed: seed.wrapping_add(n.into()),
-                switch: (switch * SWITCHES[(n as usize - 2) % SWITCHES.len()] / 10).clamp(1, 1024),
-            },
+        let policy = match (self.schedules, &self.ordinary) {
+            (n @ 2.., Some(ordinary)) => Policies::new(seed, switch, &ordinary.run.records).detecting(n - 2),
+            _ => Policy::Fifo,
         };
         let first = self.schedules == 0;
         let short = self.schedules == 1;

@@ -31,7 +31,7 @@ pub enum Stored {
     /// A pair of accesses.
     Pair(Box<Suspicion>),
     /// A cycle of waiting.
-    Cycle(StoredCycle),
+    Cycle(Box<StoredCycle>),
 }
 
 /// An open store.
@@ -436,7 +436,7 @@ impl Store {
 
     /// Keeps a cycle of waiting, for `confirm`.
     pub fn save_cycle(&self, cycle: &WaitingCycle, program: u64, input: u64) -> Result<(), StoreError> {
-        self.save_body(&cycle.fingerprint, program, input, &Stored::Cycle(cycle.stored()))
+        self.save_body(&cycle.fingerprint, program, input, &Stored::Cycle(Box::new(cycle.stored())))
     }
 
     fn save_body(&self, fingerprint: &str, program: u64, input: u64, body: &Stored) -> Result<(), StoreError> {

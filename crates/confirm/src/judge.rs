@@ -338,7 +338,10 @@ impl Judge<'_> {
     /// A bad end of phase 1, whose runs do not look after freed blocks, under the same schedule in a run that does: the
     /// use of a freed block that led to it, if there is one. Only an end that one leads to is asked about.
     pub fn as_freed_use(&self, plan: &Plan, harm: &Harm) -> Result<Option<BadRun>, RunError> {
-        if !matches!(harm.kind, HarmKind::Signal | HarmKind::Abort) {
+        if !matches!(
+            harm.kind,
+            HarmKind::Signal | HarmKind::Abort | HarmKind::Deadlock | HarmKind::Hang
+        ) {
             return Ok(None);
         }
         let Scheduling {

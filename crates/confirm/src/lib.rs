@@ -18,6 +18,7 @@ pub mod baseline;
 pub mod candidate;
 pub mod client;
 pub mod deadlock;
+pub mod ends;
 pub mod freed_use;
 pub mod hang;
 pub mod isolation;

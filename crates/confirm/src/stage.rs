@@ -12,6 +12,7 @@ pub use run::{End, Run, RunError, StageError, StopReason};
 
 use crate::asleep::Sleep;
 use crate::client::{Client, Peer, Place};
+use crate::ends::Ends;
 use crate::freed_use::OrdinaryUses;
 use crate::hang::Hangs;
 use crate::isolation::{self, Isolation};
@@ -19,6 +20,7 @@ use crate::launch::{self, Launch};
 use crate::misuse::Sightings;
 use crate::network;
 use crate::oracle::{self, Checked, Oracle};
+use crate::outcome::Outcome;
 use crate::output::{Growing, Output};
 use crate::program::Program;
 use crate::records::Records;
@@ -86,6 +88,8 @@ pub struct Stage {
     options: StageOptions,
     limit_ms: AtomicU64,
     runs: AtomicU64,
+    /// How the controlled ones ended.
+    pub ends: Ends,
     /// Uses of freed blocks that ordinary runs show.
     pub freed_uses: OrdinaryUses,
     /// End and standard output of the first run, to which others are compared.
@@ -136,6 +140,7 @@ impl Stage {
             options,
             limit_ms,
             runs: AtomicU64::new(0),
+            ends: Ends::default(),
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
@@ -165,6 +170,7 @@ impl Stage {
             options: self.options.clone(),
             limit_ms: AtomicU64::new(self.limit_ms.load(Ordering::Relaxed)),
             runs: AtomicU64::new(0),
+            ends: Ends::default(),
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
             stdin,
@@ -200,6 +206,11 @@ impl Stage {
         self.misuses.lock().map_or(0, |misuses| misuses.cut())
     }
 
+    /// Whether a run that hung was found to hang for good.
+    pub fn hangs_for_good(&self) -> bool {
+        self.hangs.lock().is_ok_and(|hangs| hangs.values().any(|lasts| *lasts))
+    }
+
     /// Whether the user wants to stop.
     pub fn interrupted(&self) -> bool {
         self.options.interrupted.load(Ordering::Relaxed)
@@ -225,6 +236,7 @@ impl Stage {
             self.freed_uses.learn(&mut self.controlled(&ordinary)?.records);
             self.freed_uses.leave_out(&mut run.records);
         }
+        self.ends.note(Outcome::of(&run));
         Ok(run)
     }
 

@@ -358,6 +358,9 @@ pub struct Stats {
     /// Those of them that ended badly.
     #[serde(default)]
     pub plain_failures: u32,
+    /// Number, from 1, of the first run under control that ended badly; none if none did.
+    #[serde(default)]
+    pub first_failure: Option<u64>,
     /// What an exploration of inputs came to, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exploration: Option<Exploration>,

@@ -43,6 +43,8 @@ pub struct Row {
     pub plain_runs: u32,
     /// Those of them that ended badly.
     pub plain_failures: u32,
+    /// Number, from 1, of the first run under control that ended badly; none if none did.
+    pub first_failure: Option<u64>,
     /// Mean share of directed runs that show a finding, over those that were shown by such; none if there is none.
     pub probability: Option<f64>,
     /// Why the hunt did not end, or could not begin.
@@ -71,12 +73,13 @@ impl Row {
             harmful: report.count(Verdict::Harmful) as u32,
             plain_runs: stats.plain_runs,
             plain_failures: stats.plain_failures,
+            first_failure: stats.first_failure,
             probability: (!shares.is_empty()).then_some(mean),
             trouble: trouble.or_else(|| stats.stopped.clone()),
         }
     }
 
-    fn cells(&self) -> [String; 10] {
+    fn cells(&self) -> [String; 11] {
         [
             self.program.clone(),
             format!("{:.3}", self.plain_seconds),
@@ -87,12 +90,13 @@ impl Row {
             self.real.to_string(),
             self.harmful.to_string(),
             format!("{}/{}", self.plain_failures, self.plain_runs),
+            self.first_failure.map_or("-".into(), |n| n.to_string()),
             self.probability.map_or("-".into(), |p| format!("{p:.2}")),
         ]
     }
 }
 
-const HEADINGS: [&str; 10] = [
+const HEADINGS: [&str; 11] = [
     "program",
     "plain s",
     "phase 1 s",
@@ -102,6 +106,7 @@ const HEADINGS: [&str; 10] = [
     "real",
     "harmful",
     "plain failures",
+    "first failure",
     "probability",
 ];
 
@@ -136,7 +141,7 @@ impl Table {
 
     /// For a person.
     pub fn text(&self) -> String {
-        let cells: Vec<[String; 10]> = [HEADINGS.map(String::from)]
+        let cells: Vec<[String; 11]> = [HEADINGS.map(String::from)]
             .into_iter()
             .chain(self.rows.iter().map(Row::cells))
             .collect();

@@ -9,10 +9,10 @@ use crate::phase_one::PhaseOne;
 use crate::store::{Execution, StoreError};
 use crate::token::Token;
 use crate::waiting_cycle::WaitingCycle;
-use deadheat_confirm::Case;
 use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::misuse::SeenMisuse;
+use deadheat_confirm::{Case, Outcome};
 use deadheat_model::{FindingKind, Harm, HarmKind, Verdict};
 use deadheat_report::finding::{self, Finding, Report, Stats};
 
@@ -273,8 +273,19 @@ impl Work<'_> {
             confirming_seconds: self.confirming.as_secs_f64(),
             plain_runs: self.options.plain,
             plain_failures: self.failures,
+            first_failure: self.first_failure(),
             exploration: None,
         }
+    }
+
+    /// The first run that ended badly, whatever other schedules lead to.
+    fn first_failure(&self) -> Option<u64> {
+        let always = self.baseline.always_fails();
+        self.stage.ends.first(|end| match end {
+            Outcome::Deadlock => true,
+            Outcome::Hang => self.stage.hangs_for_good(),
+            _ => self.baseline.harm(end).is_some() || always.is_some_and(|bad| bad.alike(end)),
+        })
     }
 }
 
@@ -303,6 +314,6 @@ fn shown_cycle(end: &Finding, cycles: &[WaitingCycle], rings: &[CycleCase]) -> b
 fn laid(end: &BadRun, cases: &[Case]) -> bool {
     cases.iter().any(|c| {
         let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
-        shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).same_cause(&end.outcome))
+        shown.is_some_and(|s| Outcome::of(&s.run).same_cause(&end.outcome))
     })
 }
