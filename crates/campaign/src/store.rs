@@ -436,7 +436,12 @@ impl Store {
 
     /// Keeps a cycle of waiting, for `confirm`.
     pub fn save_cycle(&self, cycle: &WaitingCycle, program: u64, input: u64) -> Result<(), StoreError> {
-        self.save_body(&cycle.fingerprint, program, input, &Stored::Cycle(Box::new(cycle.stored())))
+        self.save_body(
+            &cycle.fingerprint,
+            program,
+            input,
+            &Stored::Cycle(Box::new(cycle.stored())),
+        )
     }
 
     fn save_body(&self, fingerprint: &str, program: u64, input: u64, body: &Stored) -> Result<(), StoreError> {

@@ -37,3 +37,26 @@ impl Ends {
         numbers.min()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_of_the_ends_that_are_meant() {
+        let ends = Ends::default();
+        assert_eq!(ends.first(|_| true), None);
+        for end in [
+            Outcome::Exit(0),
+            Outcome::Hang,
+            Outcome::Abort,
+            Outcome::Hang,
+            Outcome::Deadlock,
+        ] {
+            ends.note(end);
+        }
+        assert_eq!(ends.first(|_| true), Some(2));
+        assert_eq!(ends.first(|end| *end != Outcome::Hang), Some(3));
+        assert_eq!(ends.first(|end| *end == Outcome::Deadlock), Some(5));
+    }
+}
