@@ -103,7 +103,16 @@ fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
     tell(statistics.unresolved, "calls through pointers that lead nowhere known");
     tell(statistics.cut, "targets of calls through pointers left out");
     tell(cut.contexts, "calls in contexts that were joined with others");
+    tell(cut.functions, "functions of which contexts were joined");
+    tell(
+        cut.roots,
+        "thread roots that are not told apart: they may run at any time",
+    );
     tell(cut.occurrences, "accesses like others that are not listed");
+    tell(
+        figures.widened,
+        "functions that take long to go through: ways through them were joined early",
+    );
     tell(figures.unsettled, "functions in recursion that did not settle");
     tell(scan.warnings.cut, "comparisons of accesses not made");
     tell(figures.cycles_cut, "searches for lock cycles cut short");

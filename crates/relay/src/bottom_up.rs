@@ -1,17 +1,24 @@
 //! Summaries of all functions, callees before callers: the strongly connected components of the call graph in the order
 //! in which they depend on each other, those that do not depend on each other in parallel.
 //!
-//! The functions of a component are gone through until their summaries no longer change, at most [`ROUNDS`] times; what
-//! had not settled by then is counted. Results do not depend on the number of threads.
+//! The functions of a component are gone through, callees first as far as there is such an order, until their summaries no
+//! longer change, at most [`ROUNDS`] times ([`LARGE_ROUNDS`] in a component of more than [`LARGE`] functions); a function
+//! only where something that it calls has changed. What had not settled by then is counted. Results do not depend on the
+//! number of threads.
 
 use crate::execution::{Entry, Execution, Summaries};
 use crate::subject::Subject;
 use crate::summary::Summary;
 use deadheat_ir::{Callee, Constant, FunctionId, Operation, Value};
 use rayon::prelude::*;
+use rustc_hash::FxHashMap;
 
 /// Times that a component is gone through at most.
 const ROUNDS: usize = 4;
+/// Functions of a component from which on it is gone through less often.
+const LARGE: usize = 64;
+/// Times that a large component is gone through at most.
+const LARGE_ROUNDS: usize = 2;
 
 /// The summaries of a program.
 #[derive(Clone, Debug, Default)]
@@ -35,13 +42,14 @@ impl BottomUp {
             summaries: vec![None; graph.len()],
             unsettled: 0,
         };
+        let heights = heights(&graph);
         for level in levels(&graph) {
-            let done: Vec<(Vec<(usize, Summary)>, bool)> = level
+            let done: Vec<(Vec<(usize, Summary)>, usize)> = level
                 .into_par_iter()
-                .map(|component| all.component(subject, &graph, &component))
+                .map(|component| all.component(subject, &graph, &heights, component))
                 .collect();
-            for (summaries, settled) in done {
-                all.unsettled += if settled { 0 } else { summaries.len() };
+            for (summaries, unsettled) in done {
+                all.unsettled += unsettled;
                 for (function, summary) in summaries {
                     all.summaries[function] = Some(summary);
                 }
@@ -50,52 +58,75 @@ impl BottomUp {
         all
     }
 
-    /// Summarises the functions of one component.
+    /// Summarises the functions of one component; says how many did not settle.
     fn component(
         &self,
         subject: &Subject<'_>,
         graph: &[Vec<usize>],
-        component: &[usize],
-    ) -> (Vec<(usize, Summary)>, bool) {
+        heights: &[usize],
+        mut component: Vec<usize>,
+    ) -> (Vec<(usize, Summary)>, usize) {
         let entry = Entry::relative();
+        component.sort_by_key(|f| (heights[*f], *f));
+        let place: FxHashMap<usize, usize> = component.iter().enumerate().map(|(at, f)| (*f, at)).collect();
+        let mut callers: Vec<Vec<usize>> = vec![Vec::new(); component.len()];
+        for (at, function) in component.iter().enumerate() {
+            for callee in graph[*function].iter().filter_map(|g| place.get(g)) {
+                callers[*callee].push(at);
+            }
+        }
         let mut known = Within {
             rest: self,
-            component,
+            place: &place,
             own: vec![None; component.len()],
         };
-        let recursive = component.len() > 1 || component.iter().any(|f| graph[*f].contains(f));
-        let mut settled = false;
-        for _ in 0..if recursive { ROUNDS } else { 1 } {
-            settled = true;
-            for (at, function) in component.iter().enumerate() {
-                let id = FunctionId::new(*function as u32);
-                let summary = Summary::of(Execution::run(subject, &known, id, &entry));
-                if known.own[at].as_ref() != Some(&summary) {
-                    known.own[at] = Some(summary);
-                    settled = !recursive;
+        let mut due = vec![true; component.len()];
+        let rounds = if component.len() > LARGE { LARGE_ROUNDS } else { ROUNDS };
+        for _ in 0..rounds {
+            let mut from = 0;
+            while from < component.len() {
+                let height = heights[component[from]];
+                let alike = component[from..].iter().take_while(|f| heights[**f] == height);
+                let to = from + alike.count();
+                let now: Vec<usize> = (from..to).filter(|at| std::mem::take(&mut due[*at])).collect();
+                let execute = |at: &usize| {
+                    let id = FunctionId::new(component[*at] as u32);
+                    (*at, Summary::of(Execution::run(subject, &known, id, &entry)))
+                };
+                let new: Vec<(usize, Summary)> = now.par_iter().map(execute).collect();
+                for (at, summary) in new {
+                    if known.own[at].as_ref() != Some(&summary) {
+                        known.own[at] = Some(summary);
+                        callers[at].iter().for_each(|caller| due[*caller] = true);
+                    }
                 }
+                from = to;
             }
-            if settled {
+            if !due.contains(&true) {
                 break;
             }
         }
-        let own = known.own.into_iter();
-        let summaries = component.iter().zip(own).filter_map(|(f, s)| Some((*f, s?))).collect();
-        (summaries, settled)
+        let unsettled = due.iter().filter(|due| **due).count();
+        let summaries = component
+            .iter()
+            .zip(known.own)
+            .filter_map(|(f, s)| Some((*f, s?)))
+            .collect();
+        (summaries, unsettled)
     }
 }
 
 /// Summaries of a component in the making, and of all below it.
 struct Within<'a> {
     rest: &'a BottomUp,
-    component: &'a [usize],
+    place: &'a FxHashMap<usize, usize>,
     own: Vec<Option<Summary>>,
 }
 
 impl Summaries for Within<'_> {
     fn summary(&self, function: FunctionId) -> Option<&Summary> {
-        match self.component.iter().position(|f| *f == function.index()) {
-            Some(at) => self.own[at].as_ref(),
+        match self.place.get(&function.index()) {
+            Some(at) => self.own[*at].as_ref(),
             None => self.rest.summary(function),
         }
     }
@@ -161,6 +192,41 @@ fn levels(graph: &[Vec<usize>]) -> Vec<Vec<Vec<usize>>> {
     levels
 }
 
+/// How high each function is above those that it depends on, as far as they are in order: edges that close a circle of a
+/// depth-first walk are left out.
+pub fn heights(graph: &[Vec<usize>]) -> Vec<usize> {
+    let count = graph.len();
+    let (mut seen, mut open, mut heights) = (vec![false; count], vec![false; count], vec![0; count]);
+    for start in 0..count {
+        if seen[start] {
+            continue;
+        }
+        (seen[start], open[start]) = (true, true);
+        let mut path = vec![(start, 0)];
+        while let Some(&mut (node, ref mut at)) = path.last_mut() {
+            match graph[node].get(*at).copied() {
+                Some(to) => {
+                    *at += 1;
+                    if !seen[to] {
+                        (seen[to], open[to]) = (true, true);
+                        path.push((to, 0));
+                    } else if !open[to] {
+                        heights[node] = heights[node].max(heights[to] + 1);
+                    }
+                }
+                None => {
+                    open[node] = false;
+                    path.pop();
+                    if let Some((caller, _)) = path.last() {
+                        heights[*caller] = heights[*caller].max(heights[node] + 1);
+                    }
+                }
+            }
+        }
+    }
+    heights
+}
+
 /// The strongly connected components, callees first (Tarjan, without recursion).
 pub fn components(graph: &[Vec<usize>]) -> Vec<Vec<usize>> {
     const UNSEEN: usize = usize::MAX;
@@ -214,6 +280,7 @@ mod tests {
     fn callees_come_first() {
         let graph = vec![vec![1], vec![2, 3], vec![1], vec![], vec![4, 0]];
         assert_eq!(components(&graph), [vec![3], vec![1, 2], vec![0], vec![4]]);
+        assert_eq!(heights(&graph), [2, 1, 0, 0, 3]);
         assert_eq!(
             levels(&graph),
             [vec![vec![3]], vec![vec![1, 2]], vec![vec![0]], vec![vec![4]]]

@@ -5,13 +5,16 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::evaluation::{follow, known};
-use crate::execution::{CallEvent, Execution, Observer};
+use crate::execution::{CallEvent, Execution, Observer, PLACES};
 use crate::fact::Fact;
 use crate::models::Creation;
 use crate::state::{Disjunct, State, Status};
 use crate::summary::{Case, Summary};
 use crate::symbolic_value::SymbolicValue::{self, Named, Top};
 use deadheat_ir::{Callee, Constant, FunctionId, Operation, SymbolKind, Value};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::rc::Rc;
 use std::sync::Arc;
 
 /// Functions that an indirect call is taken to call at most.
@@ -26,6 +29,9 @@ pub(crate) struct Applied {
     actuals: Vec<SymbolicValue>,
     effect: Option<Effect>,
 }
+
+/// What entries of a summary's memory are on one way, by the entry and by what is given back.
+type Rebound = RefCell<FxHashMap<(usize, Option<Root>), Rc<(SymbolicValue, SymbolicValue)>>>;
 
 /// The way after a call, up to the value that is given back.
 #[derive(Clone)]
@@ -217,8 +223,9 @@ impl Execution<'_> {
                     results.push((Top, Fact::ANY));
                 }
                 Some(summary) => {
+                    let rebound = Rebound::default();
                     for case in summary.cases.iter().enumerate() {
-                        if let Some((way, result)) = self.apply(at, callee, case, summary, actuals, way) {
+                        if let Some((way, result)) = self.apply(at, callee, case, summary, actuals, way, &rebound) {
                             after.push(way);
                             results.push((result, case.1.fact));
                         }
@@ -263,6 +270,7 @@ impl Execution<'_> {
     /// What one case does to one way, and what it gives back; none if it cannot be what happens there.
     ///
     /// A block is gone through again when one of its ways has changed: what cases made of the others is kept.
+    #[expect(clippy::too_many_arguments, reason = "one call, seen from all sides")]
     fn apply(
         &mut self,
         at: usize,
@@ -271,15 +279,17 @@ impl Execution<'_> {
         summary: &Summary,
         actuals: &[SymbolicValue],
         way: &Disjunct,
+        rebound: &Rebound,
     ) -> Option<(Disjunct, SymbolicValue)> {
-        self.threads_matter |= !(case.threads.is_empty() && summary.joined.is_empty() && summary.creations.is_empty());
+        self.threads_matter |= summary.threads_matter;
         self.named.extend(case.threads.keys());
         let known = self.applied.get(&(at, callee, number)).into_iter().flatten();
         let known = known.rev().find(|a| a.before == *way && a.actuals == actuals);
         let effect = match known.map(|a| a.effect.clone()) {
             Some(effect) => effect,
             None => {
-                let effect = self.effect(at, summary, case, actuals, way);
+                self.spent += case.memory.len() + case.published.len() / PLACES;
+                let effect = self.effect(at, summary, case, actuals, way, rebound);
                 let kept = self.applied.entry((at, callee, number)).or_default();
                 if kept.len() >= KEPT {
                     kept.pop_front();
@@ -313,6 +323,7 @@ impl Execution<'_> {
         case: &Case,
         actuals: &[SymbolicValue],
         before: &Disjunct,
+        rebound: &Rebound,
     ) -> Option<Effect> {
         let call = self.site(at);
         let given = match &case.result {
@@ -362,14 +373,22 @@ impl Execution<'_> {
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.
             way.locks.forget(|held| !held.is_constant());
         }
-        let stores: Vec<(SymbolicValue, SymbolicValue)> = case
-            .memory
-            .iter()
-            .map(|(path, value)| (rebind(path), rebind_value(value)))
-            .collect();
-        for (to, value) in stores {
+        // Cases share most of what they store.
+        let store = |path: &Path, value: &SymbolicValue| {
+            let place = std::ptr::from_ref(path) as usize;
+            let name = frame.given_back;
+            let known = rebound.borrow().get(&(place, name)).cloned();
+            known.unwrap_or_else(|| {
+                let both = Rc::new((rebind(path), rebind_value(value)));
+                rebound.borrow_mut().insert((place, name), Rc::clone(&both));
+                both
+            })
+        };
+        let stores: Vec<_> = case.memory.iter().map(|(path, value)| store(path, value)).collect();
+        for stored in stores {
+            let (to, value) = (&stored.0, stored.1.clone());
             if to.name().is_some() {
-                self.store(&mut way, &to, 8, value);
+                self.store(&mut way, to, 8, value);
             }
         }
         for path in case.published.keys() {

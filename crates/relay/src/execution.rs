@@ -34,6 +34,19 @@ const VISITS: u32 = 10;
 const LEAST_VISITS: u32 = 3;
 /// Times that all blocks of a function together are gone through before that.
 const ALL_VISITS: usize = 1_000;
+/// Instructions that ways are gone through, their places and what calls do to them counted in, for each of a function's own,
+/// before all ways that come to a block again are joined; twice that, and all that come to a block are.
+const EFFORT: usize = 256;
+/// The same at least, in a large program.
+const LESS_EFFORT: usize = 12;
+/// The same for all functions of a program together.
+const ALL_EFFORT: usize = 6_000_000;
+/// How much more a function is worth that waits for threads: what is known of those is lost where its ways are joined.
+const WAITING: usize = 8;
+/// Places of a way that cost as much as an instruction.
+pub(crate) const PLACES: usize = 4;
+/// Instructions that any function is taken to have for that.
+const LEAST_INSTRUCTIONS: usize = 24;
 /// Times that a block is gone through in a round at most.
 const MOST_VISITS: u32 = 40;
 
@@ -215,6 +228,8 @@ pub struct Execution<'a> {
     states: Vec<State>,
     /// How often each block has been gone through in this round.
     visits: Vec<u32>,
+    /// Instructions and places that ways have been gone through.
+    pub(crate) spent: usize,
     /// Blocks that did not come to rest.
     pub(crate) unsettled: u32,
 }
@@ -246,6 +261,7 @@ impl<'a> Execution<'a> {
             changed: false,
             states: Vec::new(),
             visits: Vec::new(),
+            spent: 0,
             unsettled: 0,
         };
         for (number, block) in body.blocks.iter().enumerate() {
@@ -338,6 +354,9 @@ impl<'a> Execution<'a> {
                 self.unsettled += 1;
                 continue;
             }
+            let instructions = self.body.blocks[block].range().len() + 1;
+            let places = fresh.ways().iter().map(|w| w.memory.len() / PLACES).sum::<usize>();
+            self.spent += fresh.ways().len() * instructions + places;
             gone[block] = entered;
             let state = self.through(block, fresh, &mut Nothing);
             for (to, ways) in self.leave(block, state) {
@@ -424,7 +443,7 @@ impl<'a> Execution<'a> {
             }
             state.merge(brought);
         }
-        if self.visits[block] > 2 * self.patience() {
+        if self.overdone() >= 2 || self.visits[block] > 2 * self.patience() {
             state.collapse();
         } else if self.visits[block] > self.patience() {
             state.join_alike();
@@ -432,8 +451,18 @@ impl<'a> Execution<'a> {
         state
     }
 
+    /// How many times as much as it is meant to be the function has been gone through.
+    pub(crate) fn overdone(&self) -> usize {
+        let each = (ALL_EFFORT / self.subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT);
+        let worth = if self.deciding.is_empty() { 1 } else { WAITING };
+        self.spent / (worth * each * self.body.instructions.len().max(LEAST_INSTRUCTIONS))
+    }
+
     /// Times that a block is gone through with ways that are alike.
     fn patience(&self) -> u32 {
+        if self.overdone() > 0 {
+            return 0;
+        }
         ((ALL_VISITS / self.body.blocks.len().max(1)) as u32).clamp(LEAST_VISITS, VISITS)
     }
 

@@ -407,7 +407,12 @@ impl Execution<'_> {
             self.news();
         }
         self.note_started(name, functions.iter().copied());
-        self.start(way, name, functions, creation.many);
+        // Without the program's start all roots have many instances, which order nothing but by waiting for each other.
+        if self.subject.has_start || creation.has_handle() {
+            self.start(way, name, functions, creation.many);
+        } else {
+            self.forget_shared(way);
+        }
         way.publish(argument);
         name
     }

@@ -198,6 +198,11 @@ pub struct Creation {
 }
 
 impl Creation {
+    /// Whether somebody gets a handle of it, by which he can wait for its end.
+    pub fn has_handle(&self) -> bool {
+        self.handle_at.is_some() || self.handle_returned
+    }
+
     /// A function that code gets which is not seen: nothing is known of when it is called, and with what.
     pub fn handed() -> Creation {
         Creation {

@@ -10,6 +10,7 @@ use crate::bottom_up::BottomUp;
 use crate::execution::{AccessEvent, CallEvent, CreationEvent, Entry, Observer};
 use crate::guarded_access::{self, ClassKey, Occurrence};
 use crate::models::RootKind;
+use crate::own_terms;
 use crate::relative_lockset::{Change, Mode, RelativeLockset};
 use crate::state::{Disjunct, Status, Threads};
 use crate::subject::{Cell, Subject};
@@ -249,7 +250,9 @@ impl Observer for Watch<'_> {
         if self.is_alone(event.way) && !creates {
             return;
         }
-        let entry = callee_entry(self.subject, &event, self.creator_for(&event));
+        use crate::execution::Summaries;
+        let threads = self.summaries.summary(event.callee).is_none_or(|s| s.threads_matter);
+        let entry = callee_entry(self.subject, &event, self.creator_for(&event), threads);
         self.seen
             .calls
             .push((event.callee, entry, event.location, event.certain));
@@ -351,8 +354,8 @@ impl Watch<'_> {
     }
 }
 
-/// What a callee is entered with.
-fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>) -> Entry {
+/// What a callee is entered with. `threads`: it creates some, or waits for some.
+fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>, threads: bool) -> Entry {
     let parameters = subject.module[event.callee].parameters as usize;
     let formals: Vec<_> = event.actuals.iter().take(parameters).map(|v| Some(v.clone())).collect();
     let mut way = Disjunct {
@@ -381,9 +384,11 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
         }
     }
     // Handles of threads, for whoever joins them.
-    let memory = event.way.memory.iter();
-    let handles = memory.filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
-    way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
+    if threads {
+        let memory = event.way.memory.iter();
+        let handles = memory.filter(|(_, v)| v.paths().iter().any(|p| matches!(p.root, Root::Thread(_))));
+        way.memory.extend(handles.map(|(p, v)| (p.clone(), v.clone())));
+    }
     way.published = event
         .way
         .published
@@ -404,9 +409,10 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
         .filter(|(k, _)| bases.contains(k))
         .map(|(k, f)| (k.clone(), *f))
         .collect();
-    Entry {
+    let entry = Entry {
         formals: thread_root::known_formals(formals, event.callee, parameters),
         way,
         creator,
-    }
+    };
+    own_terms::renamed_entry(entry, event.callee)
 }

@@ -1,4 +1,10 @@
-//! Locks in a function's own terms, for contexts that are joined.
+//! Entries in a function's own terms.
+//!
+//! What a caller read, computed or was given has a name that only the caller's code explains. To the callee it is what it
+//! is given: [`renamed_entry`] puts that in the place of the caller's names, so that callers which differ in nothing but
+//! names enter the callee in one context.
+//!
+//! Locks, for contexts that are joined ([`of`]):
 //!
 //! Two callers hold `locks[a->class]` and `locks[b->class]` and pass `a` and `b`: a context that stands for both knows
 //! neither name. In the function's own terms both hold `locks[it->class]`, which outlives the join. What has no name in
@@ -11,6 +17,7 @@ use crate::relative_lockset::{Change, Mode};
 use crate::symbolic_value::SymbolicValue::{self, Named};
 use crate::thread_root::formal_root;
 use deadheat_ir::FunctionId;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// The entry with its locks in terms of the function's formals, as far as they hang on those. Locks that have one name
@@ -57,6 +64,48 @@ pub fn of(entry: &Entry, function: FunctionId) -> Entry {
         if entry.way.locks.acquired().any(mentioned) {
             entry.formals[n] = Some(SymbolicValue::of(root));
         }
+    }
+    entry
+}
+
+/// The entry with the function's own names for what its formals are, where that has no name for the whole run; without
+/// what the function cannot get at: locks under names that lead there no longer are some lock of their array, or none.
+pub fn renamed_entry(mut entry: Entry, function: FunctionId) -> Entry {
+    let mut known: Vec<(Path, Path)> = Vec::new();
+    for (n, formal) in entry.formals.iter().enumerate() {
+        let actual = formal.as_ref().and_then(SymbolicValue::key);
+        if let Some(actual) = actual.filter(|a| matches!(a.root, Root::Opaque(_)))
+            && renamed(actual, &known).is_none()
+        {
+            known.push((actual.clone(), Path::of(formal_root(function, n))));
+        }
+    }
+    let path = |path: &Path| in_own_terms(path, &known);
+    let value = |value: &SymbolicValue| match value {
+        Named(named) => Named(path(named)),
+        SymbolicValue::May(name, paths) => SymbolicValue::May(path(name), paths.iter().map(path).collect()),
+        value => value.clone(),
+    };
+    let way = &mut entry.way;
+    if !known.is_empty() {
+        entry
+            .formals
+            .iter_mut()
+            .flatten()
+            .for_each(|formal| *formal = value(formal));
+        way.memory = way.memory.iter().map(|(p, v)| (path(p), value(v))).collect();
+        way.facts = way.facts.iter().map(|(p, fact)| (path(p), *fact)).collect();
+        way.published = way.published.keys().map(|p| (path(p), ())).collect();
+        way.locks = way.locks.rebind(|lock| Some(path(lock))).0;
+    }
+    let values = entry.formals.iter().flatten().chain(way.memory.values());
+    let roots: BTreeSet<Root> = values
+        .flat_map(|v| v.paths().iter().chain(v.key()))
+        .map(|p| p.root)
+        .collect();
+    let lost = |root: Root| matches!(root, Root::Opaque(_)) && !roots.contains(&root);
+    if way.locks.changes().any(|(lock, _)| lock.mentions(lost)) {
+        way.locks = way.locks.rebind(|lock| lock.without_index(lost)).0;
     }
     entry
 }
@@ -131,5 +180,24 @@ mod tests {
         let held: Vec<&Path> = one.way.locks.acquired().collect();
         assert!(held.iter().any(|lock| lock.indices().next() == Some(&formal)));
         assert!(held.iter().any(|lock| lock.is_indexed() && !lock.is_definite()));
+    }
+
+    #[test]
+    fn callers_that_differ_in_names_alone_enter_alike() {
+        let function = FunctionId::new(7);
+        let held = |n: u32| {
+            let mut entry = entered(n);
+            // A lock beside what is given, and one that the function cannot get at.
+            for lock in [opaque(n).plus(8), opaque(n + 50)] {
+                entry.way.locks.apply(&lock, Change::acquire(Mode::Exclusive));
+            }
+            renamed_entry(entry, function)
+        };
+        assert_eq!(held(1), held(2));
+        let formal = Path::of(formal_root(function, 0));
+        let entry = held(1);
+        assert_eq!(entry.formals, [Some(SymbolicValue::Named(formal.clone()))]);
+        assert!(entry.way.locks.acquired().any(|lock| *lock == formal.clone().plus(8)));
+        assert_eq!(entry.way.locks.acquired().count(), 2);
     }
 }

@@ -122,11 +122,12 @@ pub fn rank(found: &TopDown, sizes: &Sizes<'_>, a: &ClassKey, b: &ClassKey) -> R
         .copied()
         .unwrap_or_default();
     let one_guarded = a.guards.is_empty() != b.guards.is_empty();
+    let from_global = |c: &ClassKey| c.path.as_ref().is_some_and(|p| matches!(p.root, Root::Global(_)));
     let in_program = |c: &ClassKey| found.roots[c.root].key.start == Start::Program;
     let handler = |c: &ClassKey| found.roots[c.root].kind == RootKind::Handler;
     weigh(same_object, 30, "both accesses are surely to this object");
     weigh(
-        !same_object && a.path.is_some() && a.path == b.path,
+        !same_object && a.path == b.path && from_global(a),
         20,
         "both accesses go the same way from a global",
     );

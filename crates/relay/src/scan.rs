@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Functions that any thread may call at any time.
+    /// Functions that any thread may call at any time; a name that ends in `*` stands for all that begin so.
     pub entries: Vec<String>,
     /// All threads run beside each other: creation, join and barriers are not looked at.
     pub always_parallel: bool,
@@ -52,6 +52,8 @@ pub struct Figures {
     pub lock: usize,
     /// What summaries do not say: nameless locks, locations, blocks that did not settle.
     pub unsaid: u64,
+    /// Functions in which ways were joined early, since they take too long to go through.
+    pub widened: usize,
     /// Functions in recursion that did not settle.
     pub unsettled: usize,
     /// Searches for lock cycles that were cut short.
@@ -74,9 +76,15 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     let mut starts = Vec::new();
     let body = |name: &str| module.find(name).and_then(|symbol| module[symbol].body());
     for name in &options.entries {
-        let function = body(name).ok_or_else(|| ScanError::Entry(name.clone()))?;
+        let named = match name.strip_suffix('*') {
+            Some(beginning) => beginning_with(module, beginning),
+            None => body(name).into_iter().collect(),
+        };
+        if named.is_empty() {
+            return Err(ScanError::Entry(name.clone()));
+        }
         let start = Start::AnyTime;
-        starts.push(RootKey { start, function });
+        starts.extend(named.into_iter().map(|function| RootKey { start, function }));
     }
     let main = body("main");
     if main.is_none() && starts.is_empty() {
@@ -121,6 +129,7 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
         reached: reached.len(),
         lock: all().filter(|s| s.cases.iter().any(|c| !c.locks.is_empty())).count(),
         unsaid: all().map(|s| u64::from(s.cut)).sum(),
+        widened: all().filter(|s| s.widened).count(),
         unsettled: summaries.unsettled,
         cycles_cut,
     };
@@ -132,6 +141,17 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
         figures,
         found,
     })
+}
+
+/// Functions with a body whose names begin so, by name.
+fn beginning_with(module: &Module, beginning: &str) -> Vec<FunctionId> {
+    let mut named: Vec<(&str, FunctionId)> = module
+        .functions()
+        .map(|(id, _)| (module.function_name(id), id))
+        .filter(|(name, _)| name.starts_with(beginning))
+        .collect();
+    named.sort_unstable();
+    named.into_iter().map(|(_, id)| id).collect()
 }
 
 /// Functions that run before `main`.

@@ -51,6 +51,10 @@ pub struct Subject<'a> {
     pub registered: Vec<FunctionId>,
     /// What only the program's start does.
     pub start_only: StartOnly,
+    /// Instructions of the program.
+    pub instructions: usize,
+    /// The program's start is known.
+    pub has_start: bool,
     /// Classes of objects that some instruction reads or writes.
     pub accessed: FxHashSet<u32>,
 }
@@ -91,6 +95,8 @@ impl<'a> Subject<'a> {
         registered.dedup();
         Subject {
             start_only: StartOnly::of(module, &[]),
+            instructions: module.functions.iter().map(|f| f.instructions.len()).sum(),
+            has_start: module.find("main").is_some_and(|main| module[main].body().is_some()),
             accessed: accessed(module, aliasing),
             registered,
             module,

@@ -78,6 +78,10 @@ pub struct Summary {
     pub decided_by_caller: BTreeSet<Site>,
     /// Handles that it is given and joins.
     pub joined: BTreeSet<JoinedHandle>,
+    /// It creates threads or waits for some, here or in a callee.
+    pub threads_matter: bool,
+    /// Ways were joined early, since the function takes too long to go through.
+    pub widened: bool,
     /// Locks without a name, changes that could not be expressed, blocks that did not settle.
     pub cut: u32,
 }
@@ -92,6 +96,7 @@ impl Summary {
     /// The summary of an execution that was relative to its entry.
     pub fn of(mut execution: Execution<'_>) -> Summary {
         let exits = execution.exits();
+        let widened = execution.overdone() > 0;
         let function = execution.function.number();
         let mut cases: Vec<Case> = Vec::new();
         let mut cut = execution.nameless + execution.unsettled;
@@ -117,6 +122,8 @@ impl Summary {
             creations: execution.creations,
             decided_by_caller: execution.decided_by_caller,
             joined: execution.joined,
+            threads_matter: execution.threads_matter,
+            widened,
             cut,
         }
     }
@@ -180,10 +187,21 @@ impl Case {
             .take(LOCATIONS)
             .map(|(key, fact)| (key.clone(), *fact))
             .collect();
+        // What was taken and given back leaves the caller's locks as they are.
+        let mut locks = way.locks;
+        locks.drop_given_back(|_| true);
         let mut published = way.published;
-        published.retain(|p, ()| !matches!(p.root, Root::Local(_)));
+        // Of what the caller cannot get at it does not matter who knows it.
+        published.retain(|p, ()| match p.root {
+            Root::Fresh(_) => seen.contains(&p.root),
+            root => is_seen(root),
+        });
+        if published.len() > LOCATIONS {
+            *cut += 1;
+            published = published.keys().take(LOCATIONS).map(|p| (p.clone(), ())).collect();
+        }
         Case {
-            locks: way.locks,
+            locks,
             result: if outlives(&result) { result } else { Top },
             fact,
             requires,

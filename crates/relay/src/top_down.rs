@@ -2,14 +2,19 @@
 //!
 //! A context is a function with what it is entered with: what its formals stand for, what is known of memory behind
 //! them, locks held, threads that run. That is RELAY's guarded-access summaries turned round: instead of the accesses of
-//! callees going up, in callers' terms (56 million of them for redis), the terms go down. A function has at most
-//! [`CONTEXTS`] contexts for each root; further ones are joined into one, counted.
+//! callees going up, in callers' terms (56 million of them for redis), the terms go down.
 //!
-//! Waves of contexts are executed in parallel; what they find is put together in order, so that results do not depend on
-//! the number of threads.
+//! Callers are gone through before callees, as far as there is such an order, so that all that a function is entered with
+//! is known before it is executed. It is executed for at most [`CONTEXTS`] different entries, fewer in a large function or
+//! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`own_terms`]), and entries
+//! with the same locks are joined, then all, counted. Beyond [`ROOTS`] roots, further ones are taken as one that may run at
+//! any time, counted.
+//!
+//! Functions of one height are executed in parallel; what they find is put together in order, so that results do not
+//! depend on the number of threads.
 
 use crate::access_path::{Path, Root, Site};
-use crate::bottom_up::BottomUp;
+use crate::bottom_up::{self, BottomUp};
 use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
 use crate::lent_lock::Lent;
@@ -22,12 +27,22 @@ use crate::subject::Subject;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
+use std::sync::Arc;
 
-/// Contexts of a function below one root.
-pub const CONTEXTS: usize = 24;
-/// Times that the joined context of a function is executed again because it has grown.
+/// Entries for which a function is executed at most.
+const CONTEXTS: usize = 32;
+/// Entries for which any function may be executed.
+const LEAST_CONTEXTS: usize = 3;
+/// Instructions of a function, times its entries.
+const INSTRUCTIONS: usize = 12_000;
+/// Instructions of a program, times the entries of each function.
+const ALL_INSTRUCTIONS: usize = 3_000_000;
+/// Times that the joined contexts of a function are executed again because they have grown.
 const GROWTHS: u32 = 4;
+/// Roots that are told apart.
+const ROOTS: usize = 64;
 
 /// A function and what it is entered with.
 #[derive(Clone, Debug)]
@@ -36,8 +51,6 @@ pub struct Context {
     pub root: usize,
     /// The function.
     pub function: FunctionId,
-    /// What it is entered with.
-    pub entry: Entry,
     /// The context that calls it, and the call; none for the root's own.
     pub caller: Option<(u32, Option<LocationId>)>,
     /// No call on the way from the root may lead elsewhere.
@@ -70,6 +83,10 @@ pub struct LockOrder {
 pub struct Cut {
     /// Contexts that were joined with others.
     pub contexts: usize,
+    /// Functions of which some were.
+    pub functions: usize,
+    /// Roots that are not told apart.
+    pub roots: usize,
     /// Occurrences that their class did not keep.
     pub occurrences: usize,
     /// Acquisitions or releases of a lock that has no name.
@@ -108,13 +125,14 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
     let mut work = Work {
         subject,
         summaries,
+        heights: bottom_up::heights(&bottom_up::call_graph(subject)),
         single: single_functions(subject, starts),
         found: TopDown::default(),
         known: HashMap::new(),
-        count: HashMap::new(),
+        functions: FxHashMap::default(),
         roots: HashMap::new(),
-        shown: HashMap::new(),
-        due: Vec::new(),
+        rest: None,
+        due: BTreeMap::new(),
         lent: Lent::default(),
     };
     for (number, key) in starts.iter().enumerate() {
@@ -135,9 +153,12 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         };
         work.enter(root, key.function, entry, None, true);
     }
-    while !work.due.is_empty() {
-        let due = std::mem::take(&mut work.due);
-        for (context, seen) in work.wave(&due) {
+    while let Some((_, due)) = work.due.pop_last() {
+        let mut contexts = Vec::new();
+        for (function, calls) in due {
+            work.choose(function, calls, &mut contexts);
+        }
+        for (context, seen) in work.wave(&contexts) {
             work.take(context, seen);
         }
     }
@@ -147,17 +168,46 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
 struct Work<'a> {
     subject: &'a Subject<'a>,
     summaries: &'a BottomUp,
+    /// How high each function is above its callees.
+    heights: Vec<usize>,
     /// Functions that are executed once at most.
     single: Vec<bool>,
     found: TopDown,
-    known: HashMap<(usize, FunctionId, Entry), u32>,
-    /// Contexts of a function below a root: how many, the joined one, how often it has grown.
-    count: HashMap<(usize, FunctionId), (usize, Option<u32>, u32)>,
+    known: HashMap<(usize, FunctionId, Arc<Entry>), u32>,
+    functions: FxHashMap<FunctionId, Entered>,
     roots: HashMap<RootKey, usize>,
-    /// What executions showed.
-    shown: HashMap<Likeness, Vec<Seen>>,
-    due: Vec<u32>,
+    /// The root that stands for all beyond [`ROOTS`].
+    rest: Option<usize>,
+    /// Calls of functions that have not been gone through yet, by their height.
+    due: BTreeMap<usize, BTreeMap<FunctionId, Vec<Call>>>,
     lent: Lent,
+}
+
+/// A call on its way.
+struct Call {
+    root: usize,
+    entry: Entry,
+    caller: Option<(u32, Option<LocationId>)>,
+    certain: bool,
+}
+
+/// What a function has been entered with.
+#[derive(Default)]
+struct Entered {
+    /// Entries for which it has been executed.
+    count: usize,
+    /// Joined entries.
+    joined: Vec<Entry>,
+    /// Their contexts, by root.
+    contexts: BTreeMap<(usize, usize), (Threads, u32)>,
+    /// How often they have grown.
+    growths: u32,
+}
+
+/// A context that is due.
+struct Due {
+    context: u32,
+    entry: Arc<Entry>,
 }
 
 /// What contexts have in common that differ in the root and in the threads that run only: the function, the entry
@@ -166,134 +216,277 @@ type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
     fn root(&mut self, key: RootKey, kind: RootKind, location: Option<LocationId>) -> usize {
-        *self.roots.entry(key).or_insert_with(|| {
-            self.found.roots.push(ThreadRoot {
-                key,
-                kind,
-                many: false,
-                location,
-                creators: BTreeSet::new(),
-                own: BTreeSet::new(),
-                shared: BTreeSet::new(),
-                barriers: 0,
-                lent: BTreeSet::new(),
-            });
-            self.found.roots.len() - 1
-        })
+        if let Some(known) = self.roots.get(&key) {
+            return *known;
+        }
+        let full = self.found.roots.len() >= ROOTS;
+        let known = match self.rest.filter(|_| full) {
+            Some(rest) => rest,
+            None => {
+                let start = if full { Start::AnyTime } else { key.start };
+                self.found.roots.push(ThreadRoot {
+                    key: RootKey { start, ..key },
+                    kind,
+                    many: full,
+                    location,
+                    creators: BTreeSet::new(),
+                    own: BTreeSet::new(),
+                    shared: BTreeSet::new(),
+                    barriers: 0,
+                    lent: BTreeSet::new(),
+                });
+                self.found.roots.len() - 1
+            }
+        };
+        if full {
+            self.rest = Some(known);
+            self.found.cut.roots += 1;
+        }
+        self.roots.insert(key, known);
+        known
     }
 
-    /// Enters a function, unless that has been done.
+    /// Enters a function, once all that calls it has been gone through.
     fn enter(
         &mut self,
         root: usize,
         function: FunctionId,
-        entry: Entry,
+        mut entry: Entry,
         caller: Option<(u32, Option<LocationId>)>,
         certain: bool,
     ) {
-        let known = (root, function, entry);
-        if let Some(number) = self.known.get(&known) {
-            self.found.contexts[*number as usize].certain |= certain;
-            return;
+        if self.rest == Some(root) {
+            entry.way.threads = Threads::default();
         }
-        let entry = known.2.clone();
-        let next = self.found.contexts.len() as u32;
-        let (count, joined, growths) = self.count.entry((root, function)).or_default();
-        if *count < CONTEXTS {
-            *count += 1;
-            self.known.insert(known, next);
-            self.found.contexts.push(Context {
-                root,
-                function,
-                entry,
-                caller,
-                certain,
-            });
-            self.due.push(next);
-            return;
-        }
-        self.found.cut.contexts += 1;
-        let entry = own_terms::of(&entry, function);
-        match joined {
-            None => {
-                *joined = Some(next);
-                self.known.insert(known, next);
-                self.found.contexts.push(Context {
-                    root,
-                    function,
-                    entry,
-                    caller,
-                    certain,
-                });
-                self.due.push(next);
+        let due = self.due.entry(self.heights[function.index()]).or_default();
+        due.entry(function).or_default().push(Call {
+            root,
+            entry,
+            caller,
+            certain,
+        });
+    }
+
+    /// Entries for which a function is executed at most.
+    fn most(&self, function: FunctionId) -> usize {
+        let own = self.subject.module[function].instructions.len().max(1);
+        let most = (INSTRUCTIONS / own).min(ALL_INSTRUCTIONS / self.subject.instructions.max(1));
+        most.clamp(LEAST_CONTEXTS, CONTEXTS)
+    }
+
+    /// Makes contexts of calls of a function.
+    fn choose(&mut self, function: FunctionId, calls: Vec<Call>, due: &mut Vec<Due>) {
+        // Whatever is known already has been executed.
+        let mut new: Vec<(Likeness, Call)> = Vec::new();
+        let mut seen: HashMap<(usize, Entry), usize> = HashMap::new();
+        for call in calls {
+            let key = (call.root, function, Arc::new(call.entry));
+            if let Some(number) = self.known.get(&key) {
+                self.found.contexts[*number as usize].certain |= call.certain;
+                continue;
             }
-            Some(number) => {
-                let number = *number;
-                let context = &mut self.found.contexts[number as usize];
-                let grown = join_entries(&context.entry, &entry, function);
-                self.known.insert(known, number);
-                if grown != context.entry && *growths < GROWTHS {
-                    *growths += 1;
-                    context.entry = grown;
-                    if !self.due.contains(&number) {
-                        self.due.push(number);
+            let entry = Arc::unwrap_or_clone(key.2);
+            match seen.entry((call.root, entry.clone())) {
+                hash_map::Entry::Occupied(at) => new[*at.get()].1.certain |= call.certain,
+                hash_map::Entry::Vacant(at) => {
+                    at.insert(new.len());
+                    let call = Call { entry, ..call };
+                    new.push((self.likeness(function, &call), call));
+                }
+            }
+        }
+        let different = |new: &[(Likeness, Call)]| new.iter().map(|(l, _)| l).collect::<HashSet<_>>().len();
+        let most = self.most(function);
+        let left = most.saturating_sub(self.functions.entry(function).or_default().count);
+        let fits = different(&new);
+        if fits <= left {
+            self.functions.entry(function).or_default().count += fits;
+            for (_, call) in new {
+                let entry = Arc::new(call.entry.clone());
+                self.context(function, call, entry, due);
+            }
+            return;
+        }
+        self.join(function, new, left, due);
+    }
+
+    /// A context of its own for a call.
+    fn context(&mut self, function: FunctionId, call: Call, entry: Arc<Entry>, due: &mut Vec<Due>) -> u32 {
+        let number = self.found.contexts.len() as u32;
+        self.found.contexts.push(Context {
+            root: call.root,
+            function,
+            caller: call.caller,
+            certain: call.certain,
+        });
+        self.known.insert((call.root, function, Arc::new(call.entry)), number);
+        due.push(Due { context: number, entry });
+        number
+    }
+
+    /// Joins calls of a function into `left` more entries: those with the same locks, then those whose locks are most alike.
+    fn join(&mut self, function: FunctionId, new: Vec<(Likeness, Call)>, left: usize, due: &mut Vec<Due>) {
+        let mut entered = std::mem::take(self.functions.entry(function).or_default());
+        self.found.cut.functions += usize::from(entered.joined.is_empty());
+        self.found.cut.contexts += new.len();
+        let mut by_locks: BTreeMap<RelativeLockset, Vec<(Entry, Call)>> = BTreeMap::new();
+        for (_, call) in new {
+            let entry = own_terms::of(&call.entry, function);
+            by_locks.entry(entry.way.locks.clone()).or_default().push((entry, call));
+        }
+        let left = if entered.joined.is_empty() { left.max(1) } else { left };
+        let is_known = |locks: &RelativeLockset| entered.joined.iter().any(|e| e.way.locks == *locks);
+        let (known, mut others): (Vec<_>, Vec<_>) = by_locks.into_iter().partition(|(locks, _)| is_known(locks));
+        while others.len() > left.max(1) {
+            let loss = |at: &usize| difference(&others[*at].0, &others[*at + 1].0);
+            let Some(at) = (0..others.len() - 1).min_by_key(loss) else {
+                break;
+            };
+            let (locks, calls) = others.remove(at + 1);
+            others[at].0 = others[at].0.join(&locks);
+            others[at].1.extend(calls);
+        }
+        let mut grown: BTreeSet<usize> = BTreeSet::new();
+        let mut roots: BTreeMap<(usize, usize), (Threads, Call)> = BTreeMap::new();
+        for (locks, calls) in known.into_iter().chain(others) {
+            let nearest = (0..entered.joined.len()).min_by_key(|n| difference(&entered.joined[*n].way.locks, &locks));
+            let fits = |n: &usize| entered.joined[*n].way.locks == locks || entered.count >= self.most(function);
+            let group = nearest.filter(fits).unwrap_or(entered.joined.len());
+            for (mut entry, mut call) in calls {
+                let threads = std::mem::take(&mut entry.way.threads);
+                match entered.joined.get_mut(group) {
+                    None => {
+                        entered.joined.push(entry);
+                        entered.count += 1;
+                        grown.insert(group);
+                    }
+                    Some(known) => {
+                        let both = join_entries(known, &entry, function);
+                        if both != *known && (entered.growths < GROWTHS || grown.contains(&group)) {
+                            *known = both;
+                            grown.insert(group);
+                        }
+                    }
+                }
+                match roots.entry((group, call.root)) {
+                    btree_map::Entry::Vacant(at) => drop(at.insert((threads, call))),
+                    btree_map::Entry::Occupied(mut at) => {
+                        let (known, first) = at.get_mut();
+                        *known = join_threads(known, &threads);
+                        first.certain |= call.certain;
+                        call.certain = first.certain;
                     }
                 }
             }
         }
+        entered.growths += u32::from(!grown.is_empty());
+        for ((group, root), (threads, call)) in roots {
+            let known = entered.contexts.get(&(group, root)).cloned();
+            let all = known
+                .as_ref()
+                .map_or(threads.clone(), |(t, _)| join_threads(t, &threads));
+            let mut entry = entered.joined[group].clone();
+            entry.way.threads = all.clone();
+            let entry = Arc::new(entry);
+            let number = match known {
+                None => {
+                    let number = self.context(function, call, entry, due);
+                    entered.contexts.insert((group, root), (all, number));
+                    continue;
+                }
+                Some((before, number)) => {
+                    self.found.contexts[number as usize].certain |= call.certain;
+                    self.known.insert((root, function, Arc::new(call.entry)), number);
+                    if !grown.contains(&group) && before == all {
+                        continue;
+                    }
+                    number
+                }
+            };
+            entered.contexts.insert((group, root), (all, number));
+            due.push(Due { context: number, entry });
+        }
+        // What has grown has done so for all that enter it.
+        for ((group, root), (threads, number)) in &entered.contexts {
+            if grown.contains(group) && !due.iter().any(|d| d.context == *number) {
+                let mut entry = entered.joined[*group].clone();
+                entry.way.threads = threads.clone();
+                debug_assert_eq!(self.found.contexts[*number as usize].root, *root);
+                let entry = Arc::new(entry);
+                due.push(Due {
+                    context: *number,
+                    entry,
+                });
+            }
+        }
+        self.functions.insert(function, entered);
     }
 
-    fn likeness(&self, number: u32) -> Likeness {
-        let context = &self.found.contexts[number as usize];
-        let mut entry = context.entry.clone();
+    fn likeness(&self, function: FunctionId, call: &Call) -> Likeness {
+        let mut entry = call.entry.clone();
         let threads = std::mem::take(&mut entry.way.threads);
-        let start = self.found.roots[context.root].key.start;
-        (context.function, entry, is_alone(start, &threads))
+        let start = self.found.roots[call.root].key.start;
+        (function, entry, is_alone(start, &threads))
     }
 
     /// What each of these contexts shows, in their order: of those that are alike as many are executed as threads that
     /// matter tell apart.
-    fn wave(&mut self, due: &[u32]) -> Vec<(u32, Seen)> {
-        let alike: Vec<Likeness> = due.iter().map(|number| self.likeness(*number)).collect();
-        let mut seen: BTreeMap<usize, Seen> = BTreeMap::new();
-        let mut left: Vec<usize> = (0..due.len()).collect();
-        loop {
-            left.retain(|at| match self.seen_before(due[*at], &alike[*at]) {
-                Some(shown) => {
-                    seen.insert(*at, shown);
-                    false
-                }
-                None => true,
-            });
-            if left.is_empty() {
-                break;
+    fn wave(&self, due: &[Due]) -> Vec<(u32, Seen)> {
+        let likeness = |due: &Due| {
+            let context = &self.found.contexts[due.context as usize];
+            let mut entry = (*due.entry).clone();
+            let threads = std::mem::take(&mut entry.way.threads);
+            let start = self.found.roots[context.root].key.start;
+            (context.function, entry, is_alone(start, &threads))
+        };
+        let mut groups: Vec<Vec<usize>> = Vec::new();
+        let mut known: HashMap<Likeness, usize> = HashMap::new();
+        for (at, each) in due.iter().enumerate() {
+            let next = groups.len();
+            let group = *known.entry(likeness(each)).or_insert(next);
+            if group == next {
+                groups.push(Vec::new());
             }
-            let mut known: HashSet<&Likeness> = HashSet::new();
-            let first: Vec<usize> = left.iter().filter(|at| known.insert(&alike[**at])).copied().collect();
-            let executed: Vec<Seen> = first.par_iter().map(|at| self.execute(due[*at])).collect();
-            for (at, shown) in first.into_iter().zip(executed) {
-                self.shown.entry(alike[at].clone()).or_default().push(shown);
-            }
+            groups[group].push(at);
         }
-        seen.into_iter().map(|(at, shown)| (due[at], shown)).collect()
+        let mut seen: Vec<(usize, Seen)> = groups
+            .par_iter()
+            .flat_map_iter(|group| {
+                let mut shown: Vec<Seen> = Vec::new();
+                let mut all = Vec::with_capacity(group.len());
+                for at in group {
+                    let known = shown
+                        .iter()
+                        .find_map(|seen| seen.under(self.subject, &self.under(&due[*at])));
+                    all.push((
+                        *at,
+                        known.unwrap_or_else(|| {
+                            shown.push(self.execute(&due[*at]));
+                            shown[shown.len() - 1].clone()
+                        }),
+                    ));
+                }
+                all
+            })
+            .collect();
+        seen.sort_unstable_by_key(|(at, _)| *at);
+        seen.into_iter().map(|(at, seen)| (due[at].context, seen)).collect()
     }
 
-    /// What a context shows if one that is alike was executed.
-    fn seen_before(&self, number: u32, alike: &Likeness) -> Option<Seen> {
-        let context = &self.found.contexts[number as usize];
-        let under = Under {
-            context: number,
+    fn under<'d>(&self, due: &'d Due) -> Under<'d> {
+        let context = &self.found.contexts[due.context as usize];
+        Under {
+            context: due.context,
             root: context.root,
             program: self.found.roots[context.root].key.start == Start::Program,
-            threads: &context.entry.way.threads,
-        };
-        let shown = self.shown.get(alike)?;
-        shown.iter().find_map(|seen| seen.under(self.subject, &under))
+            threads: &due.entry.way.threads,
+        }
     }
 
-    fn execute(&self, number: u32) -> Seen {
+    fn execute(&self, due: &Due) -> Seen {
+        let (number, entry) = (due.context, &*due.entry);
         let context = &self.found.contexts[number as usize];
-        let mut execution = Execution::run(self.subject, self.summaries, context.function, &context.entry);
+        let mut execution = Execution::run(self.subject, self.summaries, context.function, entry);
         let mut watch = Watch {
             subject: self.subject,
             summaries: self.summaries,
@@ -301,20 +494,20 @@ impl Work<'_> {
             context: number,
             root: context.root,
             start: self.found.roots[context.root].key.start,
-            creator: context.entry.creator,
+            creator: entry.creator,
             function: context.function,
             taken: None,
             seen: Seen::default(),
         };
         execution.observe(&mut watch);
         watch.seen.beside = Beside {
-            threads: context.entry.way.threads.clone(),
+            threads: entry.way.threads.clone(),
             program: watch.start == Start::Program,
             matter: execution.threads_matter,
             named: execution.named,
             places: execution.places,
         };
-        watch.seen.beside.named.extend(handles(&context.entry));
+        watch.seen.beside.named.extend(handles(entry));
         watch.seen
     }
 
@@ -391,6 +584,21 @@ fn handles(entry: &Entry) -> impl Iterator<Item = Site> + '_ {
         Root::Thread(site) => Some(site),
         _ => None,
     })
+}
+
+/// Locks held under the one and not under the other.
+fn difference(a: &RelativeLockset, b: &RelativeLockset) -> usize {
+    let apart = |x: &RelativeLockset, y: &RelativeLockset| x.acquired().filter(|lock| y.get(lock).is_none()).count();
+    apart(a, b) + apart(b, a)
+}
+
+/// Threads that run where those of either do.
+fn join_threads(a: &Threads, b: &Threads) -> Threads {
+    let way = |threads: &Threads| Disjunct {
+        threads: threads.clone(),
+        ..Disjunct::default()
+    };
+    way(a).join(&way(b)).threads
 }
 
 /// An entry that stands for both.

@@ -569,7 +569,7 @@ pub struct Scan {
     /// Say how much was read and analyse nothing
     #[arg(long)]
     pub sizes: bool,
-    /// A function that any thread may call at any time
+    /// A function that any thread may call at any time; NAME* stands for all whose names begin so
     #[arg(long, value_name = "FUNCTION")]
     pub entry: Vec<String>,
     /// Models of library functions, beside those that come with deadheat
