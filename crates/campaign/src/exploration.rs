@@ -16,7 +16,7 @@
 //! and at most [`DIRECTED_POINTS`] scheduling points; what groups were left out is told.
 //!
 //! A few such runs come early, when phase 1 has looked under one schedule ([`early`]): most failures that some schedule
-//! shows are shown by one of the first, and phase 1 takes longest. Every other one is directed at a pair that was
+//! shows are shown by one of the first, and phase 1 takes longest. Every other one is directed at pairs that were
 //! predicted by then, if there are any.
 //!
 //! The statements of all candidates are scheduling points too: a failure may need an order of accesses that race, and
@@ -54,7 +54,7 @@ const MOST_DIRECTED: u64 = 800;
 /// The budget for which these bounds are made.
 const USUAL_BUDGET: Duration = Duration::from_secs(60);
 /// Runs that come early.
-const EARLY: u32 = 8;
+const EARLY: u32 = 10;
 /// Runs between two looks at what they showed: the same whatever runs at the same time.
 const BATCH: usize = 40;
 /// Chance that a further run shows an order of events that none showed, below which there are no further ones: one in
@@ -190,7 +190,7 @@ pub fn explore(
     Ok(explorer.done())
 }
 
-/// Makes the few runs that come early, half of them directed at these pairs, one after the other.
+/// Makes the few runs that come early, half of them directed: at all these pairs at once, then at each.
 pub fn early(
     judge: Judge<'_>,
     pairs: &[&Targets],
@@ -200,12 +200,12 @@ pub fn early(
     stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<Explored, RunError> {
     let mut explorer = Explorer::new(judge, watched, &judge.baseline.run.records, jobs, stop);
-    let mut pairs = pairs.iter().peekable();
+    let all = Some(watched).filter(|_| pairs.len() > 1);
+    let mut directed = all.into_iter().chain(pairs.iter().copied()).peekable();
     let mut undirected = 0;
     let walk = |number: u32| {
-        let pair = pairs.next_if(|_| number.is_multiple_of(2));
-        Walk::new(match pair {
-            Some(pair) => judge.rules.directed(pair, !number),
+        Walk::new(match directed.next_if(|_| number.is_multiple_of(2)) {
+            Some(targets) => judge.rules.directed(targets, !number),
             None => {
                 undirected += 1;
                 explorer.plan(explorer.policies.early(undirected - 1))
