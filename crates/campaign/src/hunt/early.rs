@@ -52,8 +52,11 @@ impl Work<'_> {
         let first = order.alone.iter().chain(order.together.iter().flatten());
         let first: Vec<&Candidate> = first.take(CANDIDATES).map(|i| &candidates[*i]).collect();
         let pairs: Vec<&Targets> = first.iter().map(|c| &c.targets).collect();
-        let walks = self.walks(u32::MAX);
-        self.early.explored = exploration::early(judge, &pairs, &watched, walks, self.jobs(), &stop)?;
+        // Of what an earlier hunt laid to a pair other runs would tell once more.
+        if !self.is_harmed(&[]) {
+            let walks = self.walks(u32::MAX);
+            self.early.explored = exploration::early(judge, &pairs, &watched, walks, self.jobs(), &stop)?;
+        }
         let mut cases: Vec<Case> = first.iter().map(|c| self.case(c, phase)).collect();
         let tries = judge.rules.tries.min(TRIES);
         let result = confirmation::in_parallel(cases.iter_mut().collect(), self.jobs(), &stop, &|case, halt| {
