@@ -101,9 +101,17 @@ fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
         "acquisitions and releases of locks that have no name: not followed",
     );
     tell(statistics.unresolved, "calls through pointers that lead nowhere known");
+    tell(
+        cut.handed,
+        "functions handed to code that is not seen left out: they are not followed",
+    );
     tell(statistics.cut, "targets of calls through pointers left out");
     tell(cut.contexts, "calls in contexts that were joined with others");
     tell(cut.functions, "functions of which contexts were joined");
+    tell(
+        cut.calls,
+        "calls not followed: contexts joined with others grew too often",
+    );
     tell(
         cut.roots,
         "thread roots that are not told apart: they may run at any time",
@@ -113,6 +121,11 @@ fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
         figures.widened,
         "functions that take long to go through: ways through them were joined early",
     );
+    tell(
+        figures.unsaid,
+        "places and changes of locks that functions do not tell their callers or callees of",
+    );
+    tell(figures.blocks, "blocks left before what is known in them came to rest");
     tell(figures.unsettled, "functions in recursion that did not settle");
     tell(scan.warnings.cut, "comparisons of accesses not made");
     tell(figures.cycles_cut, "searches for lock cycles cut short");

@@ -154,7 +154,11 @@ impl Execution<'_> {
                 });
             }
         }
-        let handed = self.handed(actuals);
+        let mut handed = self.handed(actuals);
+        if handed.len() > TARGETS {
+            self.left_out.insert(at, handed.len() - TARGETS);
+            handed.truncate(TARGETS);
+        }
         if !handed.is_empty() {
             let creation = Creation::handed();
             for way in ways.iter_mut() {
@@ -185,7 +189,6 @@ impl Execution<'_> {
         }
         handed.sort_unstable();
         handed.dedup();
-        handed.truncate(TARGETS);
         handed
     }
 

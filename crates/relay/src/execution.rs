@@ -210,6 +210,8 @@ pub struct Execution<'a> {
     pub(crate) joins_unknown: BTreeSet<usize>,
     /// Locks given back or taken that have no name.
     pub(crate) nameless: u32,
+    /// Functions handed to code that is not seen that are left out, by the call.
+    pub(crate) left_out: BTreeMap<usize, usize>,
     /// What calls made of ways, by instruction, callee and case, the latest last.
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
@@ -251,6 +253,7 @@ impl<'a> Execution<'a> {
             joins_in_loop: BTreeMap::new(),
             joins_unknown: BTreeSet::new(),
             nameless: 0,
+            left_out: BTreeMap::new(),
             applied: FxHashMap::default(),
             threads_matter: false,
             named: BTreeSet::new(),

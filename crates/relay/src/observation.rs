@@ -41,8 +41,16 @@ pub(crate) struct Seen {
     /// Locks taken and given back at once, with nothing between: whoever comes waits while somebody else holds them.
     pub(crate) gates: BTreeSet<Path>,
     pub(crate) barriers: u8,
+    /// Ways were joined early.
+    pub(crate) widened: bool,
+    /// Blocks that did not come to rest.
+    pub(crate) unsettled: usize,
+    /// Places of which callees are not told what stands there.
+    pub(crate) unsaid: usize,
     pub(crate) nameless: usize,
     pub(crate) unknown_starts: usize,
+    /// Functions handed to code that is not seen that are left out.
+    pub(crate) left_out: usize,
 }
 
 /// What an execution has to do with the threads that run beside it.
@@ -252,7 +260,8 @@ impl Observer for Watch<'_> {
         }
         use crate::execution::Summaries;
         let threads = self.summaries.summary(event.callee).is_none_or(|s| s.threads_matter);
-        let entry = callee_entry(self.subject, &event, self.creator_for(&event), threads);
+        let (entry, unsaid) = callee_entry(self.subject, &event, self.creator_for(&event), threads);
+        self.seen.unsaid += unsaid;
         self.seen
             .calls
             .push((event.callee, entry, event.location, event.certain));
@@ -354,8 +363,9 @@ impl Watch<'_> {
     }
 }
 
-/// What a callee is entered with. `threads`: it creates some, or waits for some.
-fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>, threads: bool) -> Entry {
+/// What a callee is entered with, and of how many places beyond [`LOCATIONS`] it is not told what stands there. `threads`: it
+/// creates some, or waits for some.
+fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Site>, threads: bool) -> (Entry, usize) {
     let parameters = subject.module[event.callee].parameters as usize;
     let formals: Vec<_> = event.actuals.iter().take(parameters).map(|v| Some(v.clone())).collect();
     let mut way = Disjunct {
@@ -374,10 +384,12 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
     let led_to = event.actuals.iter().flat_map(|v| v.paths().iter().chain(v.key()));
     let mut seen: BTreeSet<Root> = led_to.map(|p| p.root).collect();
     let mut due: Vec<Root> = seen.iter().copied().collect();
+    let mut unsaid = 0;
     while let Some(root) = due.pop() {
         for (path, value) in event.way.with_root(root).filter(|(_, v)| **v != SymbolicValue::Top) {
             if way.memory.len() >= LOCATIONS {
-                break;
+                unsaid += 1;
+                continue;
             }
             way.memory.insert(path.clone(), value.clone());
             due.extend(value.paths().iter().map(|p| p.root).filter(|r| seen.insert(*r)));
@@ -414,5 +426,5 @@ fn callee_entry(subject: &Subject<'_>, event: &CallEvent<'_>, creator: Option<Si
         way,
         creator,
     };
-    own_terms::renamed_entry(entry, event.callee)
+    (own_terms::renamed_entry(entry, event.callee), unsaid)
 }

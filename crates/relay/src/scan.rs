@@ -50,8 +50,10 @@ pub struct Figures {
     pub reached: usize,
     /// Of these, with an effect on locks.
     pub lock: usize,
-    /// What summaries do not say: nameless locks, locations, blocks that did not settle.
-    pub unsaid: u64,
+    /// Places, and changes of locks without a name, that callers are not told of, or callees.
+    pub unsaid: usize,
+    /// Blocks that were left before they came to rest.
+    pub blocks: usize,
     /// Functions in which ways were joined early, since they take too long to go through.
     pub widened: usize,
     /// Functions in recursion that did not settle.
@@ -124,12 +126,14 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     let (cycles, cycles_cut) = lock_order::cycles(&found, &parallelism);
     let reached: BTreeSet<FunctionId> = found.contexts.iter().map(|c| c.function).collect();
     let all = || module.functions().filter_map(|(f, _)| summaries.summary(f));
+    let widened = |f: FunctionId| found.widened.contains(&f) || summaries.summary(f).is_some_and(|s| s.widened);
     let figures = Figures {
         functions: module.functions.len(),
         reached: reached.len(),
         lock: all().filter(|s| s.cases.iter().any(|c| !c.locks.is_empty())).count(),
-        unsaid: all().map(|s| u64::from(s.cut)).sum(),
-        widened: all().filter(|s| s.widened).count(),
+        unsaid: found.cut.unsaid + all().map(|s| s.unsaid as usize).sum::<usize>(),
+        blocks: found.cut.blocks + all().map(|s| s.unsettled as usize).sum::<usize>(),
+        widened: module.functions().filter(|(f, _)| widened(*f)).count(),
         unsettled: summaries.unsettled,
         cycles_cut,
     };

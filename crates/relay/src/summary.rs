@@ -82,8 +82,10 @@ pub struct Summary {
     pub threads_matter: bool,
     /// Ways were joined early, since the function takes too long to go through.
     pub widened: bool,
-    /// Locks without a name, changes that could not be expressed, blocks that did not settle.
-    pub cut: u32,
+    /// Changes of locks without a name, and places and requirements beyond [`LOCATIONS`], that callers are not told of.
+    pub unsaid: u32,
+    /// Blocks that did not settle.
+    pub unsettled: u32,
 }
 
 impl Summary {
@@ -99,9 +101,9 @@ impl Summary {
         let widened = execution.overdone() > 0;
         let function = execution.function.number();
         let mut cases: Vec<Case> = Vec::new();
-        let mut cut = execution.nameless + execution.unsettled;
+        let mut unsaid = execution.nameless;
         for exit in exits {
-            let case = Case::of(exit, function, &mut cut);
+            let case = Case::of(exit, function, &mut unsaid);
             let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
             match cases.iter_mut().find(|c| alike(c)) {
                 Some(known) => *known = known.join(&case, function),
@@ -124,13 +126,14 @@ impl Summary {
             joined: execution.joined,
             threads_matter: execution.threads_matter,
             widened,
-            cut,
+            unsaid,
+            unsettled: execution.unsettled,
         }
     }
 }
 
 impl Case {
-    fn of(exit: Exit, function: u32, cut: &mut u32) -> Case {
+    fn of(exit: Exit, function: u32, unsaid: &mut u32) -> Case {
         let Exit { way, result, fact } = exit;
         let given = result.paths().iter().map(|p| p.root).collect::<Vec<_>>();
         // The caller sees what hangs on formals, globals, and on what it is given.
@@ -174,16 +177,15 @@ impl Case {
                 continue;
             }
             if memory.len() >= LOCATIONS {
-                *cut += 1;
-                break;
+                *unsaid += 1;
+                continue;
             }
             memory.insert(path.clone(), if outlives(value) { value.clone() } else { Top });
         }
         let on_entry = |r: Root| matches!(r, Root::Formal(_) | Root::Global(_));
-        let requires = way
-            .facts
-            .iter()
-            .filter(|(key, _)| on_entry(key.root))
+        let required = || way.facts.iter().filter(|(key, _)| on_entry(key.root));
+        *unsaid += required().count().saturating_sub(LOCATIONS) as u32;
+        let requires = required()
             .take(LOCATIONS)
             .map(|(key, fact)| (key.clone(), *fact))
             .collect();
@@ -197,7 +199,7 @@ impl Case {
             root => is_seen(root),
         });
         if published.len() > LOCATIONS {
-            *cut += 1;
+            *unsaid += (published.len() - LOCATIONS) as u32;
             published = published.keys().take(LOCATIONS).map(|p| (p.clone(), ())).collect();
         }
         Case {

@@ -21,9 +21,11 @@ use crate::lent_lock::Lent;
 use crate::models::RootKind;
 use crate::observation::{Beside, Seen, Under, Watch, is_alone};
 use crate::own_terms;
+use crate::path_map::PathMap;
 use crate::relative_lockset::{Mode, RelativeLockset};
 use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
+use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
@@ -39,8 +41,11 @@ const LEAST_CONTEXTS: usize = 3;
 const INSTRUCTIONS: usize = 12_000;
 /// Instructions of a program, times the entries of each function.
 const ALL_INSTRUCTIONS: usize = 3_000_000;
-/// Times that the joined contexts of a function are executed again because they have grown.
+/// Times that the joined contexts of a function are executed again because they have grown, before nothing more is known in
+/// them but locks, threads and what is known to others.
 const GROWTHS: u32 = 4;
+/// Times that they are executed again at most.
+const MOST_GROWTHS: u32 = 32;
 /// Roots that are told apart.
 const ROOTS: usize = 64;
 
@@ -85,14 +90,22 @@ pub struct Cut {
     pub contexts: usize,
     /// Functions of which some were.
     pub functions: usize,
+    /// Calls that are not followed.
+    pub calls: usize,
     /// Roots that are not told apart.
     pub roots: usize,
+    /// Blocks of contexts that were left before they came to rest.
+    pub blocks: usize,
+    /// Places of which a callee is not told what stands there.
+    pub unsaid: usize,
     /// Occurrences that their class did not keep.
     pub occurrences: usize,
     /// Acquisitions or releases of a lock that has no name.
     pub nameless: usize,
     /// Creations of which it is not known what they start.
     pub unknown_starts: usize,
+    /// Functions handed to code that is not seen that are left out.
+    pub handed: usize,
 }
 
 /// All that runs, and what it accesses.
@@ -114,6 +127,8 @@ pub struct TopDown {
     pub hand_made: BTreeSet<Path>,
     /// Locks at which threads stop while somebody else holds them, with nothing to guard, and the roots that do.
     pub gates: BTreeMap<Path, BTreeSet<usize>>,
+    /// Functions in which ways were joined early.
+    pub widened: BTreeSet<FunctionId>,
     /// What was cut.
     pub cut: Cut,
 }
@@ -137,7 +152,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
     };
     for (number, key) in starts.iter().enumerate() {
         let root = work.root(*key, RootKind::Thread, None);
-        work.found.roots[root].many = key.start == Start::AnyTime;
+        work.found.roots[root].many |= key.start == Start::AnyTime;
         let parameters = subject.module[key.function].parameters as usize;
         let entry = Entry {
             formals: thread_root::known_formals(vec![], key.function, parameters),
@@ -361,8 +376,14 @@ impl Work<'_> {
                         grown.insert(group);
                     }
                     Some(known) => {
-                        let both = join_entries(known, &entry, function);
-                        if both != *known && (entered.growths < GROWTHS || grown.contains(&group)) {
+                        let mut both = join_entries(known, &entry, function);
+                        let is_new = both != *known;
+                        if is_new && entered.growths >= MOST_GROWTHS && !grown.contains(&group) {
+                            self.found.cut.calls += 1;
+                        } else if is_new {
+                            if entered.growths >= GROWTHS {
+                                widen(&mut both);
+                            }
                             *known = both;
                             grown.insert(group);
                         }
@@ -500,6 +521,9 @@ impl Work<'_> {
             seen: Seen::default(),
         };
         execution.observe(&mut watch);
+        watch.seen.widened = execution.overdone() > 0;
+        watch.seen.left_out = execution.left_out.values().sum();
+        watch.seen.unsettled = execution.unsettled as usize;
         watch.seen.beside = Beside {
             threads: entry.way.threads.clone(),
             program: watch.start == Start::Program,
@@ -553,6 +577,12 @@ impl Work<'_> {
         }
         let barriers = &mut self.found.roots[root].barriers;
         *barriers = (*barriers).max(seen.barriers);
+        if seen.widened {
+            self.found.widened.insert(self.found.contexts[number as usize].function);
+        }
+        self.found.cut.blocks += seen.unsettled;
+        self.found.cut.handed += seen.left_out;
+        self.found.cut.unsaid += seen.unsaid;
         self.found.cut.nameless += seen.nameless;
         self.found.cut.unknown_starts += seen.unknown_starts;
     }
@@ -614,6 +644,15 @@ fn join_entries(a: &Entry, b: &Entry, function: FunctionId) -> Entry {
         way: a.way.join(&b.way),
         creator: a.creator.filter(|c| b.creator == Some(*c)),
     }
+}
+
+/// Leaves out of an entry what may go on changing for long as more calls are joined.
+fn widen(entry: &mut Entry) {
+    entry.way.facts = PathMap::default();
+    entry
+        .way
+        .memory
+        .replace(|_, value| (*value != SymbolicValue::Top).then_some(SymbolicValue::Top));
 }
 
 /// Functions that are executed once at most: the program's start, and those that are called from one place, not in a
