@@ -30,6 +30,7 @@ use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
 use std::sync::Arc;
 
@@ -339,7 +340,7 @@ impl Work<'_> {
         number
     }
 
-    /// Joins calls of a function into `left` more entries: those with the same locks, then those whose locks are most alike.
+    /// Joins calls of a function into `left` more entries: those with the same locks, then those that lose least.
     fn join(&mut self, function: FunctionId, new: Vec<(Likeness, Call)>, left: usize, due: &mut Vec<Due>) {
         let mut entered = std::mem::take(self.functions.entry(function).or_default());
         self.found.cut.functions += usize::from(entered.joined.is_empty());
@@ -352,9 +353,10 @@ impl Work<'_> {
         let left = if entered.joined.is_empty() { left.max(1) } else { left };
         let is_known = |locks: &RelativeLockset| entered.joined.iter().any(|e| e.way.locks == *locks);
         let (known, mut others): (Vec<_>, Vec<_>) = by_locks.into_iter().partition(|(locks, _)| is_known(locks));
-        while others.len() > left.max(1) {
-            let loss = |at: &usize| difference(&others[*at].0, &others[*at + 1].0);
-            let Some(at) = (0..others.len() - 1).min_by_key(loss) else {
+        // Where there is room for none, each goes to the entry that is most like it.
+        while left > 0 && others.len() > left {
+            let lost = |at: &usize| loss(&others[*at].0, &others[*at + 1].0);
+            let Some(at) = (0..others.len() - 1).min_by_key(lost) else {
                 break;
             };
             let (locks, calls) = others.remove(at + 1);
@@ -364,7 +366,7 @@ impl Work<'_> {
         let mut grown: BTreeSet<usize> = BTreeSet::new();
         let mut roots: BTreeMap<(usize, usize), (Threads, Call)> = BTreeMap::new();
         for (locks, calls) in known.into_iter().chain(others) {
-            let nearest = (0..entered.joined.len()).min_by_key(|n| difference(&entered.joined[*n].way.locks, &locks));
+            let nearest = (0..entered.joined.len()).min_by_key(|n| loss(&entered.joined[*n].way.locks, &locks));
             let fits = |n: &usize| entered.joined[*n].way.locks == locks || entered.count >= self.most(function);
             let group = nearest.filter(fits).unwrap_or(entered.joined.len());
             for (mut entry, mut call) in calls {
@@ -616,10 +618,13 @@ fn handles(entry: &Entry) -> impl Iterator<Item = Site> + '_ {
     })
 }
 
-/// Locks held under the one and not under the other.
-fn difference(a: &RelativeLockset, b: &RelativeLockset) -> usize {
+/// What is lost where two locksets are joined: all that one of them holds, which is worst, so that a caller without locks
+/// takes no others their locks; else those that one of them does not hold, the fewer the more both hold.
+fn loss(a: &RelativeLockset, b: &RelativeLockset) -> (bool, usize, Reverse<usize>) {
     let apart = |x: &RelativeLockset, y: &RelativeLockset| x.acquired().filter(|lock| y.get(lock).is_none()).count();
-    apart(a, b) + apart(b, a)
+    let lost = apart(a, b) + apart(b, a);
+    let kept = a.acquired().filter(|lock| b.get(lock).is_some()).count();
+    (kept == 0 && lost > 0, lost, Reverse(kept))
 }
 
 /// Threads that run where those of either do.
