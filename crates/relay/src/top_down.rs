@@ -701,3 +701,7 @@ fn single_functions(subject: &Subject<'_>, starts: &[RootKey]) -> Vec<bool> {
     }
     single
 }
+
+#[cfg(test)]
+#[path = "top_down_tests.rs"]
+mod tests;

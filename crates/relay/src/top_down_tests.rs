@@ -1,0 +1,236 @@
+use super::*;
+use crate::execution::Summaries;
+use crate::points_to::Pointers;
+use crate::scan::{Options, Scan, scan};
+use crate::summary::Summary;
+use crate::{Models, subject::Subject};
+use deadheat_ir::{Program, parse};
+use deadheat_points_to::{Limits, PointsTo};
+
+/// A program of these functions, with `locks` locks and two variables.
+fn program(locks: usize, functions: &str) -> Program {
+    let mut text = "module \"t.c\"\nglobal @data internal 8\nglobal @other internal 8\n".to_owned();
+    (0..locks).for_each(|n| text += &format!("global @l{n} internal 40\n"));
+    text += "declare @pthread_mutex_lock (ptr) i32\ndeclare @pthread_mutex_unlock (ptr) i32\ndeclare @choice () i32\n";
+    Program::link(vec![parse(&(text + functions)).unwrap()])
+}
+
+fn function(name: &str, lines: &[String]) -> String {
+    format!("define @{name} () void at \"t.c\":1 {{\nentry:\n{}}}\n", lines.concat())
+}
+
+fn lock(n: usize) -> String {
+    format!("  call @pthread_mutex_lock(@l{n}) at 2:1\n")
+}
+
+fn unlock(n: usize) -> String {
+    format!("  call @pthread_mutex_unlock(@l{n}) at 3:1\n")
+}
+
+fn call(name: &str) -> String {
+    format!("  call @{name}() at 4:1\n")
+}
+
+fn write(name: &str) -> String {
+    format!("  store i64 8 7i64 to @{name} at 5:1\n")
+}
+
+fn end() -> String {
+    "  return\n".to_owned()
+}
+
+/// What is found where any thread may call the functions whose names begin so.
+fn scanned(program: &Program, entry: &str) -> Scan {
+    let models = Models::built_in().unwrap();
+    let points_to = PointsTo::analyse(program, &models, &Limits::default());
+    let options = Options {
+        entries: vec![entry.to_owned()],
+        ..Options::default()
+    };
+    scan(&program.module, &models, &Pointers(&points_to), &options).unwrap()
+}
+
+fn summary(program: &Program, name: &str) -> Summary {
+    let models = Models::built_in().unwrap();
+    let points_to = PointsTo::analyse(program, &models, &Limits::default());
+    let pointers = Pointers(&points_to);
+    let subject = Subject::new(&program.module, &models, &pointers);
+    let function = program.module.find(name).and_then(|s| program.module[s].body());
+    let summaries = BottomUp::run(&subject);
+    summaries.summary(function.unwrap()).unwrap().clone()
+}
+
+/// Variables about which something is warned, in the order of their names.
+fn warned(program: &Program, scan: &Scan) -> Vec<&'static str> {
+    let named = |name: &str| {
+        let symbol = program.module.find(name).unwrap();
+        let is_it = |path: &Option<Path>| {
+            path.as_ref()
+                .is_some_and(|p| p.root == Root::Global(symbol.index() as u32))
+        };
+        let mut warnings = scan.warnings.warnings.iter();
+        warnings.any(|w| w.sides.iter().any(|side| is_it(&side.class.path)))
+    };
+    ["data", "other"].into_iter().filter(|name| named(name)).collect()
+}
+
+#[test]
+fn further_roots_are_one_that_runs_at_any_time() {
+    let count = ROOTS + 6;
+    let each = |n: usize| {
+        let body = match n + 1 == count {
+            true => [lock(0), write("data"), unlock(0), write("other"), end()].concat(),
+            false => [lock(0), write("data"), unlock(0), end()].concat(),
+        };
+        function(&format!("entry_{n:02}"), &[body])
+    };
+    let program = program(1, &(0..count).map(each).collect::<String>());
+    let scan = scanned(&program, "entry_*");
+    assert_eq!(scan.found.roots.len(), ROOTS + 1);
+    assert_eq!(scan.found.cut.roots, 6);
+    assert_eq!(scan.figures.reached, count);
+    assert_eq!(warned(&program, &scan), ["other"]);
+}
+
+#[test]
+fn a_name_that_nothing_begins_with_is_no_entry() {
+    let program = program(0, &function("entry_one", &[end()]));
+    let models = Models::built_in().unwrap();
+    let points_to = PointsTo::analyse(&program, &models, &Limits::default());
+    let options = Options {
+        entries: vec!["exit_*".to_owned()],
+        ..Options::default()
+    };
+    assert!(scan(&program.module, &models, &Pointers(&points_to), &options).is_err());
+}
+
+/// A function that is called with more different locks than it is executed for: which variables are warned about, what was
+/// cut, and from which roots it is executed without a lock.
+fn called_with(locks: impl Fn(usize) -> Vec<usize>) -> (Vec<&'static str>, Cut, BTreeSet<usize>) {
+    let count = CONTEXTS + 8;
+    let each = |n: usize| {
+        let held = locks(n);
+        let mut lines: Vec<String> = held.iter().map(|l| lock(*l)).collect();
+        lines.push(call("change"));
+        lines.extend(held.iter().rev().map(|l| unlock(*l)));
+        lines.push(end());
+        function(&format!("entry_{n:02}"), &lines)
+    };
+    let mut text = function("change", &[write("data"), end()]);
+    text += &(0..count).map(each).collect::<String>();
+    let program = program(count + 1, &text);
+    let scan = scanned(&program, "entry_*");
+    let free = scan.found.classes.keys().filter(|class| class.guards.is_empty());
+    let free = free.map(|class| class.root).collect();
+    (warned(&program, &scan), scan.found.cut, free)
+}
+
+#[test]
+fn joined_contexts_hold_what_all_their_callers_hold() {
+    let (warned, cut, _) = called_with(|n| vec![0, n + 1]);
+    assert!(cut.contexts > 0 && cut.functions == 1, "{cut:?}");
+    assert_eq!(warned, [""; 0]);
+    let (warned, cut, _) = called_with(|n| vec![n + 1]);
+    assert!(cut.contexts > 0 && cut.calls == 0, "{cut:?}");
+    assert_eq!(warned, ["data"]);
+}
+
+#[test]
+fn a_caller_without_locks_takes_no_others_theirs() {
+    let (warned, _, free) = called_with(|n| if n == 0 { vec![] } else { vec![0, n + 1] });
+    assert_eq!(warned, ["data"]);
+    assert_eq!(free, BTreeSet::from([0]));
+}
+
+#[test]
+fn what_is_lost_is_least_where_most_is_kept() {
+    let held = |locks: &[u32]| {
+        let mut held = RelativeLockset::default();
+        for n in locks {
+            held.apply(
+                &Path::of(Root::Global(*n)),
+                crate::relative_lockset::Change::acquire(Mode::Exclusive),
+            );
+        }
+        held
+    };
+    let (none, one, two, other) = (held(&[]), held(&[1]), held(&[1, 2]), held(&[1, 3]));
+    assert!(loss(&one, &two) < loss(&two, &other));
+    assert!(loss(&two, &other) < loss(&none, &one));
+    assert!(loss(&none, &none) < loss(&one, &two));
+}
+
+#[test]
+fn entries_that_grow_for_long_come_to_rest() {
+    let mut entry = Entry::relative();
+    let place = |n: u32| Path::of(Root::Global(n));
+    entry.way.memory.insert(place(1), SymbolicValue::Integer(1));
+    entry.way.memory.insert(place(2), SymbolicValue::Top);
+    widen(&mut entry);
+    assert!(entry.way.memory.iter().all(|(_, value)| *value == SymbolicValue::Top));
+    assert_eq!(entry.way.memory.len(), 2);
+    let widened = entry.clone();
+    widen(&mut entry);
+    assert_eq!(entry, widened);
+}
+
+#[test]
+fn what_is_taken_and_given_back_is_left_out_of_summaries() {
+    let text = function("both", &[lock(0), unlock(0), end()])
+        + &function("give", &[unlock(0), end()])
+        + &function("entry_one", &[lock(1), call("both"), write("data"), unlock(1), end()])
+        + &function("entry_two", &[lock(0), call("give"), write("other"), end()]);
+    let program = program(2, &text);
+    assert!(summary(&program, "both").cases.iter().all(|c| c.locks.is_empty()));
+    assert!(summary(&program, "give").cases.iter().all(|c| !c.locks.is_empty()));
+    assert_eq!(warned(&program, &scanned(&program, "entry_*")), ["other"]);
+}
+
+#[test]
+fn a_lock_given_back_deep_in_recursion_is_given_back() {
+    let count = 70;
+    let each = |n: usize, last: String| {
+        let next = match n + 1 == count {
+            true => format!(
+                "{last}  %c = call @choice() at 6:1\n  %z = eq %c, 0i32\n  branch %z, out, again\nagain:\n  call @f00() at 7:1\n  jump out\nout:\n"
+            ),
+            false => call(&format!("f{:02}", n + 1)),
+        };
+        function(&format!("f{n:02}"), &[next, end()])
+    };
+    let all = |last: String| (0..count).map(|n| each(n, last.clone())).collect::<String>();
+    let body = [lock(0), call("f00"), write("data"), unlock(0), end()];
+    for (last, expected) in [(unlock(0), vec!["data"]), (String::new(), vec![])] {
+        let program = program(1, &(all(last) + &function("entry_one", &body)));
+        assert_eq!(warned(&program, &scanned(&program, "entry_*")), expected);
+    }
+}
+
+#[test]
+fn ways_that_are_joined_early_still_warn() {
+    // A callee that stores much, called on ways that differ in the locks that they hold.
+    let places: String = (0..40).map(|n| format!("global @place{n} internal 8\n")).collect();
+    let stores = (0..40)
+        .map(|n| format!("  store i64 8 7i64 to @place{n} at 5:1\n"))
+        .collect::<String>();
+    let mut body = lock(0) + "  jump head\nhead:\n";
+    for n in 1..6 {
+        body += &format!("  %c{n} = call @choice() at 6:1\n  %z{n} = eq %c{n}, 0i32\n  branch %z{n}, b{n}, a{n}\n");
+        body += &format!("a{n}:\n{}  jump b{n}\nb{n}:\n", lock(n));
+    }
+    body += &call("fill").repeat(80);
+    body += &(write("data") + &unlock(0) + &write("other"));
+    body += "  %c = call @choice() at 6:1\n  %z = eq %c, 0i32\n  branch %z, out, again\nagain:\n";
+    body += &(lock(0) + "  jump head\nout:\n  return\n");
+    // In a large program less effort is spent on each function.
+    let large: String = (0..100_000).map(|n| format!("  %n{n} = add 1i64, 2i64\n")).collect();
+    let text = places
+        + &function("large", &[large, end()])
+        + &function("fill", &[stores, end()])
+        + &function("entry_one", &[body]);
+    let program = program(6, &text);
+    let scan = scanned(&program, "entry_*");
+    assert!(scan.figures.widened > 0);
+    assert!(warned(&program, &scan).contains(&"other"));
+    assert!(!warned(&program, &scan).contains(&"data"));
+}
