@@ -11,12 +11,12 @@ fn main() {
         for n in 0..3 {
             unbounded.send(Box::new(n)).unwrap();
             bounded.send(Box::new(n)).unwrap();
-            meeting.send(Box::new(n)).unwrap(); // MAY(hunt:a) ordered by the lock of the rendezvous
+            meeting.send(Box::new(n)).unwrap(); // MAY(hunt:a) MAY(hunt:b) ordered by the lock of the rendezvous
         }
     });
     let mut sum = 0;
     for _ in 0..3 {
-        let (first, second) = (from_unbounded.recv().unwrap(), from_bounded.recv().unwrap());
+        let (first, second) = (from_unbounded.recv().unwrap(), from_bounded.recv().unwrap()); // MAY(hunt:b) likewise: what a receiver waits with
         let third = from_meeting.recv().unwrap(); // MAY(hunt:a) likewise
         for mut item in [first, second, third] {
             *item += 1;
