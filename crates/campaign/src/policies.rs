@@ -50,11 +50,12 @@ impl Policies {
 
     /// Of the early undirected run with this number.
     pub fn early(&self, number: u32) -> Policy {
-        let number = !number;
+        // Numbers, and so seeds, that no other run has.
+        let apart = !number;
         match number % 4 {
-            3 | 1 => self.surw(number),
-            2 => self.overtaken(number, Vec::new()),
-            _ => self.pos(number),
+            0 | 2 => self.surw(apart),
+            1 => self.overtaken(apart, Vec::new()),
+            _ => self.pos(apart),
         }
     }
 

@@ -358,7 +358,8 @@ pub struct Stats {
     /// Those of them that ended badly.
     #[serde(default)]
     pub plain_failures: u32,
-    /// Number, from 1, of the first run under control that ended badly; none if none did.
+    /// Number, from 1, of the first run under control that ended badly; none if none did. With several runs at the same
+    /// time those that end first are counted first, so it may differ from hunt to hunt.
     #[serde(default)]
     pub first_failure: Option<u64>,
     /// What an exploration of inputs came to, if there was one.

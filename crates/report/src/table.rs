@@ -43,7 +43,8 @@ pub struct Row {
     pub plain_runs: u32,
     /// Those of them that ended badly.
     pub plain_failures: u32,
-    /// Number, from 1, of the first run under control that ended badly; none if none did.
+    /// Number, from 1, of the first run under control that ended badly; none if none did. With several runs at the same
+    /// time those that end first are counted first, so it may differ from hunt to hunt.
     pub first_failure: Option<u64>,
     /// Mean share of directed runs that show a finding, over those that were shown by such; none if there is none.
     pub probability: Option<f64>,

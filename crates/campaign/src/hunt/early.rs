@@ -20,7 +20,7 @@ const TRIES: u32 = 2;
 /// What the early runs came to.
 #[derive(Debug, Default)]
 pub(super) struct Early {
-    /// The undirected ones.
+    /// Those that are no tries of one candidate before the judge.
     pub explored: Explored,
     /// Candidates that were tried, by their fingerprints.
     tried: HashMap<String, Case>,
