@@ -10,6 +10,7 @@ use deadheat_model::{Evidence, FindingKind, Harm, HarmKind, ObjectKind, Verdict,
 use deadheat_report::finding::{self, Finding, Frame};
 use deadheat_wire::plan::Switch;
 use deadheat_wire::record::{Step, StepKind, Waiting};
+use std::collections::HashSet;
 
 /// The kind of a bad end. A crash or an abort is a crash, wherever it came from; a failed expectation
 /// (assertion, exception, exit status) is an order violation, since other orders fulfil it.
@@ -118,6 +119,39 @@ pub(crate) fn place_names<'a>(stacks: impl Iterator<Item = &'a Vec<Frame>>) -> V
     places.sort();
     places.dedup();
     places
+}
+
+/// What one finding tells of for all ends like it, as [`Outcome::same_cause`] has it: uses of blocks that were freed at
+/// one place, or the same kind of harm, addresses apart.
+fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
+    let harm = finding.harm.as_ref()?;
+    let place = |stack: &[Frame]| {
+        stack
+            .first()
+            .map(|f| format!("{}:{}:{}", f.function, f.place(), f.column))
+    };
+    let detail = match harm.kind {
+        HarmKind::UseAfterFree | HarmKind::DoubleFree => {
+            let block = finding.freed.as_ref()?;
+            if let Some(freed) = &block.freed {
+                return Some((HarmKind::UseAfterFree, place(&freed.stack)?));
+            }
+            format!("used {}", place(&block.used.stack)?)
+        }
+        HarmKind::Signal => harm.detail.split(' ').next()?.into(),
+        HarmKind::UncaughtException | HarmKind::Panic | HarmKind::Check | HarmKind::Sanitizer => String::new(),
+        _ => harm.detail.clone(),
+    };
+    Some((harm.kind, detail))
+}
+
+/// Leaves out the bad ends that a racing pair among the findings has as its harm, whichever hunt found either.
+pub fn leave_out_laid<T>(found: &mut Vec<T>, of: impl Fn(&T) -> &Finding) {
+    let pairs = found.iter().map(&of).filter(|f| !f.accesses.is_empty());
+    let laid: HashSet<_> = pairs.filter_map(cause).collect();
+    // A predicted cycle of waiting was tried for itself.
+    let is_end = |f: &Finding| f.accesses.is_empty() && f.misuse.is_none() && f.tries == 0;
+    found.retain(|f| !(is_end(of(f)) && cause(of(f)).is_some_and(|cause| laid.contains(&cause))));
 }
 
 /// The finding of a bad end that a program comes to whatever the order of its threads.

@@ -505,6 +505,9 @@ impl Work<'_> {
     /// the notices on ordinary runs.
     fn fails_always(&mut self, explored: Explored, cases: &[Case]) -> Option<AlwaysBad> {
         let outcome = self.baseline.always_fails()?.clone();
+        if self.stage.freed_uses.blocks(&self.baseline.run.records) {
+            return None;
+        }
         let harm = outcome.as_harm()?;
         let laid = |c: &Case| {
             let shown = c.shown.as_ref().filter(|_| c.harm.is_some());

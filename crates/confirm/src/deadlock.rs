@@ -8,7 +8,6 @@ use crate::candidate::{BAD_RUNS, BadRun, Rules, Settled, Shown, WALK};
 use crate::judge::Judge;
 use crate::outcome::Outcome;
 use crate::stage::RunError;
-use deadheat_model::HarmKind;
 use deadheat_wire::plan::{CyclePlace, Mode, Plan, Policy, Targets};
 use deadheat_wire::record::Deadlock;
 
@@ -126,10 +125,10 @@ impl Judge<'_> {
     pub fn ordinary_deadlock(&self) -> Result<Option<BadRun>, RunError> {
         let run = &self.baseline.run;
         let outcome = Outcome::of(run);
-        if outcome != Outcome::Deadlock {
+        if outcome != Outcome::Deadlock || self.stage.freed_uses.blocks(&run.records) {
             return Ok(None);
         }
-        let Some(harm) = outcome.as_harm().filter(|h| h.kind == HarmKind::Deadlock) else {
+        let Some(harm) = outcome.as_harm() else {
             return Ok(None);
         };
         let plan = Plan {

@@ -141,6 +141,19 @@ impl OrdinaryUses {
         records.freed_uses = freed_uses;
     }
 
+    /// Whether a thread of a run that ended in a deadlock waits in a call that, in ordinary runs too, uses a lock or the
+    /// like in a freed block: what is left in the block decides whether it ever comes back.
+    pub fn blocks(&self, records: &Records) -> bool {
+        let (Some(deadlock), Ok(known)) = (&records.deadlock, self.known.lock()) else {
+            return false;
+        };
+        let waits = deadlock.threads.iter().filter_map(|t| t.stack.first());
+        let waits: Vec<Code> = waits.map(|address| code(*address, records)).collect();
+        known
+            .iter()
+            .any(|(kind, place)| *kind == HarmKind::UseAfterFree && waits.contains(&place.at))
+    }
+
     /// The ordinary run that tells whether what this plan's run showed is ordinary; none if it was made.
     pub fn question(&self, plan: &Plan) -> Option<Plan> {
         let Mode::Confirm(_) = &plan.mode else { return None };
@@ -158,8 +171,8 @@ impl OrdinaryUses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deadheat_model::ThreadId;
-    use deadheat_wire::record::Module;
+    use deadheat_model::{ObjectId, ObjectKind, ThreadId, WaitReason};
+    use deadheat_wire::record::{Deadlock, Module, Waiting};
 
     fn freed_twice(at: u64, bias: u64) -> Records {
         Records {
@@ -195,6 +208,34 @@ mod tests {
         ordinary.leave_out(&mut other);
         assert_eq!(other.freed_uses.len(), 1);
         assert_eq!(ordinary.told().len(), 1);
+    }
+
+    #[test]
+    fn a_deadlock_on_a_lock_that_ordinary_runs_use_after_its_free() {
+        let ordinary = OrdinaryUses::default();
+        let mut records = freed_twice(0x30, 0);
+        records.freed_uses[0].kind = FreedUseKind::Synchronisation;
+        ordinary.learn(&mut records);
+        let waits_at = |at: u64| {
+            let mutex = ObjectId {
+                address: 0x5000,
+                generation: 0,
+            };
+            let waiting = Waiting {
+                thread: ThreadId(2),
+                reason: WaitReason::Object(ObjectKind::Mutex, mutex),
+                holder: None,
+                stack: vec![at],
+                held: vec![],
+            };
+            Records {
+                deadlock: Some(Deadlock { threads: vec![waiting] }),
+                ..freed_twice(0x30, 0)
+            }
+        };
+        assert!(ordinary.blocks(&waits_at(0x30)));
+        assert!(!ordinary.blocks(&waits_at(0x34)));
+        assert!(!ordinary.blocks(&records));
     }
 
     #[test]

@@ -12,6 +12,14 @@ const PROGRAM: &str = "#include <pthread.h>\n\
     int main(void) { pthread_t t; pthread_create(&t, 0, serves, 0); counts(); pthread_join(t, 0);\n\
     pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock); return pthread_mutex_unlock(&lock); }\n";
 
+/// Its consumer aborts unless the producer, who is started before, was there.
+const SLOT: &str = "#include <pthread.h>\n#include <stdlib.h>\n\
+    int *slot;\n\
+    static void *producer(void *a) { slot = malloc(4); return a; }\n\
+    static void *consumer(void *a) { if (!slot) abort(); return a; }\n\
+    int main(void) { pthread_t t, u; pthread_create(&t, 0, producer, 0); \
+    pthread_create(&u, 0, consumer, 0); pthread_join(t, 0); return pthread_join(u, 0); }\n";
+
 #[test]
 fn what_is_suppressed_is_not_tried_not_reported_and_counted() {
     let place = Place::new("suppressed");
@@ -52,4 +60,23 @@ fn a_wrong_line_is_named() {
     }
     let (status, told) = place.run(&["hunt", "--suppressions", "none.supp", "--", "./server"]);
     assert!(status == 2 && told.contains("none.supp"), "{told}");
+}
+
+#[test]
+fn an_end_that_one_hunt_told_by_itself_is_not_told_again_beside_the_race_that_leads_to_it() {
+    let place = Place::new("laid");
+    place.write("race.supp", "race:consumer\n");
+    place.build("slot", SLOT);
+    let kinds = |more: &[&str]| {
+        let told = place
+            .run(&[&["hunt", "--format", "json"], more, &["--", "./slot"]].concat())
+            .1;
+        let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        let findings = report["findings"].as_array().expect("findings").clone();
+        findings.iter().map(|f| f["kind"].clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&["--suppressions", "race.supp"]), ["crash"]);
+    assert_eq!(kinds(&[]), ["data-race"]);
+    let (_, told) = place.run(&["report", "--format", "json"]);
+    assert!(told.contains("data-race") && !told.contains("\"crash\""), "{told}");
 }

@@ -127,9 +127,10 @@ pub fn held(t: &Thread) -> Vec<record::Held> {
 fn holder(wait: Wait) -> Option<ThreadId> {
     match wait {
         Wait::Lock(ObjectKind::Mutex, a) => {
-            // SAFETY: a mutex that a thread waits on is alive.
+            // SAFETY: a mutex that a thread waits on is mapped. It may lie in a freed block, and name no thread.
             let owner = unsafe { word(a + 8) }.load(Relaxed);
-            (owner > 0).then(|| ThreadId(owner as u32 - 1))
+            let named = (owner > 0).then(|| ThreadId(owner as u32 - 1));
+            named.filter(|t| crate::token::thread(*t).is_some())
         }
         Wait::Once(a) => holders(ObjectKind::Once, a).map(|l| l.0).next(),
         wait => blockers(wait, ThreadId(u32::MAX)).first().copied(),

@@ -61,9 +61,6 @@ impl Work<'_> {
         }
         let ends = bad.iter().chain(cases.iter().flat_map(|c| &c.bad));
         for end in ends.chain(rings.iter().flat_map(|c| &c.bad)) {
-            if laid(end, cases) {
-                continue;
-            }
             let finding = bad_end::finding(&mut names, end);
             if !shown_cycle(&finding, cycles, rings) {
                 found.push((finding, Some(self.execution(&end.shown))));
@@ -92,6 +89,7 @@ impl Work<'_> {
         }
         let mut seen = std::collections::HashSet::new();
         found.retain(|(f, _)| seen.insert(f.fingerprint.clone()));
+        bad_end::leave_out_laid(&mut found, |(f, _)| f);
         self.suppress_found(&mut found);
         if let Err(error) = self.keep(&judged, &mut found) {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
@@ -229,6 +227,7 @@ impl Work<'_> {
                 None => all.push(known),
             }
         }
+        bad_end::leave_out_laid(&mut all, |f| f);
         all
     }
 
@@ -308,12 +307,4 @@ fn shown_cycle(end: &Finding, cycles: &[WaitingCycle], rings: &[CycleCase]) -> b
     let mut shown = cycles.iter().zip(rings).filter(|(_, case)| case.shown.is_some());
     let stuck = matches!(end.kind, FindingKind::Deadlock | FindingKind::LostWakeup);
     stuck && shown.any(|(cycle, _)| cycle.is(end))
-}
-
-/// Whether an end like this is laid to some pair already.
-fn laid(end: &BadRun, cases: &[Case]) -> bool {
-    cases.iter().any(|c| {
-        let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
-        shown.is_some_and(|s| Outcome::of(&s.run).same_cause(&end.outcome))
-    })
 }
