@@ -2,10 +2,11 @@
 //!
 //! All modes of a kernel run in turn, round after round, so that a machine that grows slower meanwhile slows
 //! all of them; ratios are of runs of the same round, and medians of those. The first round warms up and is
-//! not counted.
+//! not counted. `cargo xtask bench select` compares detection over many inputs with and without a selection.
 
 mod kernel;
 mod measure;
+mod select;
 mod starts;
 mod table;
 
@@ -93,10 +94,15 @@ pub struct Measured {
 
 /// Parses the arguments and measures.
 pub fn run(arguments: &[String]) -> Outcome {
-    if let [flag, program, output] = arguments
+    if let [flag, output, program, arguments @ ..] = arguments
         && flag == measure::FLAG
     {
-        return measure::child(Path::new(program), Path::new(output));
+        return measure::child(Path::new(output), Path::new(program), arguments);
+    }
+    if let [name, arguments @ ..] = arguments
+        && name == select::NAME
+    {
+        return select::run(arguments);
     }
     if let [flag, program] = arguments
         && flag == starts::FLAG

@@ -39,7 +39,8 @@ const COMMANDS: &[Command] = &[
     ),
     (
         "bench",
-        "[--runs N] [--kernels A,B]: measures the modes against native and ThreadSanitizer",
+        "[--runs N] [--kernels A,B]: measures the modes against native and ThreadSanitizer; \
+         `bench select`: detection over many inputs with a selection against all",
         bench::run,
     ),
     (

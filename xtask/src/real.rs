@@ -6,9 +6,9 @@
 //! `docs/real-programs.md` and listed in their recipes; anything beyond that is a failure.
 
 mod hunt;
-mod recipe;
-mod sources;
-mod steps;
+pub mod recipe;
+pub mod sources;
+pub mod steps;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -57,7 +57,7 @@ fn unknown(name: &str) -> String {
 }
 
 /// What one step came to: figures, or why it failed.
-type Step = Result<String, String>;
+pub type Step = Result<String, String>;
 
 /// Prints the steps as they end and counts them.
 #[derive(Default)]

@@ -76,7 +76,7 @@ fn everything(inputs: &Inputs) -> Vec<Chosen> {
     let one = |input: usize| Chosen {
         input,
         pairs: PairSet::default(),
-        statements: 0,
+        parts: 0,
         functions: Vec::new(),
     };
     (0..inputs.inputs.len()).map(one).collect()

@@ -25,6 +25,7 @@ use crate::phase_one::PhaseOne;
 use crate::progress::Progress;
 use crate::store::{self, Store, Tried};
 use crate::waiting_cycle::{self, WaitingCycle};
+use deadheat_confirm::baseline::FIFO_RUNS;
 use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
@@ -118,7 +119,8 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let progress = Progress::new(options.quiet);
     progress.phase("ordinary runs", 0);
     let mut rules = rules(options);
-    let baseline = Baseline::take(&stage)?;
+    let proves = options.extent != Extent::Detect;
+    let baseline = Baseline::take(&stage, if proves { FIFO_RUNS } else { 1 })?;
     rules.plan.hang_yields = baseline.hang_yields(&rules.plan);
     rules.plan.poison = baseline.poison;
     if stage.interrupted() {

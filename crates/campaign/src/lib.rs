@@ -42,6 +42,7 @@ pub mod linked_files;
 pub mod measuring;
 pub mod minimisation;
 pub mod misuse;
+mod parts;
 pub mod phase_one;
 pub mod policies;
 pub mod progress;

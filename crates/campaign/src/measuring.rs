@@ -5,6 +5,7 @@ use crate::hunt::{HuntError, Options};
 use crate::input::Input;
 use crate::inputs;
 use crate::left_out::LeftOut;
+use crate::parts::Parts;
 use crate::progress::Progress;
 use crate::site_index::SiteIndex;
 use crate::store::{MeasuredInput, Store};
@@ -49,8 +50,9 @@ pub struct One {
     pub pairs: PairSet,
     /// The functions that ran, in those numbers, ascending.
     pub functions: Vec<u32>,
-    /// The statements that ran beside other threads, in numbers of all inputs, each with its function.
-    pub statements: Vec<(u32, u32)>,
+    /// The statements that ran beside other threads, and pairs of inlined functions, in numbers of all inputs, each with
+    /// its function.
+    pub parts: Vec<(u32, u32)>,
 }
 
 /// All inputs, measured.
@@ -83,7 +85,7 @@ impl Inputs {
                 notices: Vec::new(),
                 pairs: PairSet::default(),
                 functions: Vec::new(),
-                statements: Vec::new(),
+                parts: Vec::new(),
             });
         }
         Ok(inputs)
@@ -139,7 +141,7 @@ pub fn measure(
             notices: Vec::new(),
             pairs: PairSet::default(),
             functions: Vec::new(),
-            statements: Vec::new(),
+            parts: Vec::new(),
         };
         inputs.push((one, name));
     }
@@ -307,11 +309,17 @@ fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
             index,
         };
         let known = reached.sites.iter();
-        let known = known.filter_map(|(entry, index)| Some((*places.get(&site(*entry))?, site(*index))));
+        let known =
+            known.filter_map(|(entry, index, threads)| Some((*places.get(&site(*entry))?, site(*index), *threads)));
         measured.statements.extend(known);
     }
     measured.statements.sort_unstable();
-    measured.statements.dedup();
+    // One for all processes.
+    measured.statements.dedup_by(|next, kept| {
+        let same = (next.0, next.1) == (kept.0, kept.1);
+        kept.2 |= if same { next.2 } else { 0 };
+        same
+    });
     for notice in &records.notices {
         one.notices.push(crate::describe::notice(notice));
     }
@@ -321,7 +329,7 @@ fn take_in(one: &mut One, run: &Run, left_out: &LeftOut, module: u32) {
 /// Gives the functions of all inputs common numbers and names.
 fn number(all: &mut Inputs) {
     let mut numbers: HashMap<(String, u32), u32> = HashMap::new();
-    let mut statements: HashMap<(String, u32), u32> = HashMap::new();
+    let mut parts = Parts::default();
     let mut indexes: HashMap<Vec<String>, SiteIndex> = HashMap::new();
     for one in &mut all.inputs {
         let Some(measured) = &one.measured else { continue };
@@ -351,13 +359,19 @@ fn number(all: &mut Inputs) {
         one.pairs = pairs.collect();
         one.functions = local.iter().copied().filter(|n| *n != u32::MAX).collect();
         one.functions.sort_unstable();
-        let reached = measured.statements.iter().filter_map(|(function, site)| {
+        let ran = measured.statements.iter().filter_map(|(function, site, threads)| {
+            let function = number(*function)?;
             let module = measured.modules.get(usize::from(site.module))?;
-            let next = statements.len() as u32;
-            let statement = *statements.entry((module.clone(), site.index)).or_insert(next);
-            Some((statement, number(*function)?))
+            Some(parts.ran(module, *site, function, *threads, index))
         });
-        one.statements = reached.collect();
+        let ran: Vec<_> = ran.collect();
+        let (found, cut) = parts.of_input(&ran, &one.pairs);
+        one.parts = found;
+        if cut > 0 {
+            one.notices.push(format!(
+                "{cut} pairs of inlined functions are not looked at: there are too many"
+            ));
+        }
         if measured.widened > 0 {
             one.notices.push(format!("{} function instances were joined with others for want of room: pairs may be claimed that are not concurrent", measured.widened));
         }

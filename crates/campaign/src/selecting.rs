@@ -15,7 +15,7 @@ use deadheat_report::selection::{FunctionName, NotMeasured, SelectedInput, Selec
 pub enum Granularity {
     /// Concurrent function pairs, as in the paper.
     Functions,
-    /// These, and the statements of concurrent functions.
+    /// These, the statements of concurrent functions, and the pairs of functions that were inlined into them.
     #[default]
     Statements,
 }
@@ -24,9 +24,9 @@ pub enum Granularity {
 pub fn select(inputs: &Inputs, granularity: Granularity) -> Selection {
     let measured = inputs.inputs.iter().map(|one| Measured {
         pairs: one.pairs.clone(),
-        statements: match granularity {
+        parts: match granularity {
             Granularity::Functions => Vec::new(),
-            Granularity::Statements => one.statements.clone(),
+            Granularity::Statements => one.parts.clone(),
         },
         cost: one.measured.as_ref().map_or(0, |m| m.steps),
     });
@@ -50,7 +50,7 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
             alone: growth.alone as u64,
             chosen: None,
             covers: 0,
-            statements: one.statements.len() as u64,
+            statements: one.parts.len() as u64,
             covers_statements: 0,
             watched: Vec::new(),
             measured: one.measured.is_some(),
@@ -63,7 +63,7 @@ pub fn report(base: &Program, inputs: &Inputs, selection: &Selection) -> Selecti
         let input = &mut selected[chosen.input];
         input.chosen = Some(place as u32 + 1);
         input.covers = chosen.pairs.len() as u64;
-        input.covers_statements = chosen.statements as u64;
+        input.covers_statements = chosen.parts as u64;
         input.watched.clone_from(&chosen.functions);
     }
     let growth = selection.growth.iter().scan(0, |sum, g| {

@@ -34,14 +34,14 @@ pub struct Baseline {
     pub run: Run,
 }
 
-/// Number of ordinary runs under `fifo`.
-const FIFO_RUNS: usize = 3;
+/// Number of ordinary runs under `fifo` where something is to be proven: they tell what differs by itself.
+pub const FIFO_RUNS: usize = 3;
 
 impl Baseline {
-    /// Makes the ordinary runs.
-    pub fn take(stage: &Stage) -> Result<Baseline, RunError> {
+    /// Makes the ordinary runs, so many under `fifo`.
+    pub fn take(stage: &Stage, fifo_runs: usize) -> Result<Baseline, RunError> {
         let mut plan = Baseline::plan();
-        let mut runs = fifo(stage, &plan)?;
+        let mut runs = fifo(stage, &plan, fifo_runs)?;
         let native = stage.run_natively()?;
         ready(&native)?;
         let end = Outcome::of(&native);
@@ -51,7 +51,7 @@ impl Baseline {
                 poison: false,
                 ..plan.clone()
             };
-            let again = fifo(stage, &kept)?;
+            let again = fifo(stage, &kept, fifo_runs)?;
             if as_native(&again) {
                 (plan, runs) = (kept, again);
             }
@@ -194,9 +194,9 @@ impl Baseline {
 }
 
 /// The runs under `fifo`. What they do with freed blocks is ordinary.
-fn fifo(stage: &Stage, plan: &Plan) -> Result<Vec<Run>, RunError> {
+fn fifo(stage: &Stage, plan: &Plan, number: usize) -> Result<Vec<Run>, RunError> {
     let mut runs = Vec::new();
-    for _ in 0..FIFO_RUNS {
+    for _ in 0..number {
         let mut run = stage.run(plan)?;
         ready(&run)?;
         stage.freed_uses.learn(&mut run.records);

@@ -379,3 +379,31 @@ fn a_program_of_which_too_little_is_known_is_measured_whole() {
         "{told}"
     );
 }
+
+/// Each argument is what a thread does; the functions of the letters are inlined into one.
+const INLINED: &str = "#include <pthread.h>\n\
+    volatile int first, second;\n\
+    static inline __attribute__((always_inline)) void one(void) { first++; }\n\
+    static inline __attribute__((always_inline)) void two(void) { second++; }\n\
+    static void *work(void *a) { for (const char *c = a; *c; c++) { if (*c == 'a') one(); if (*c == 'b') two(); } return a; }\n\
+    int main(int argc, char **argv) { pthread_t t[4]; for (int i = 1; i < argc; i++)\n\
+    pthread_create(&t[i], 0, work, argv[i]);\n\
+    for (int i = 1; i < argc; i++) pthread_join(t[i], 0); return 0; }\n";
+
+#[test]
+fn functions_that_were_inlined_are_told_apart_by_the_threads_that_run_them() {
+    let place = Place::new("select-inlined");
+    place.build("chains", INLINED);
+    // The first comes to every statement, and to none of them in two threads.
+    std::fs::write(place.join("inputs.txt"), "a b\nb b\naa aaa\na a b b\n").unwrap();
+    let chosen = |more: &[&str]| -> Vec<bool> {
+        let arguments = [&["select", "--inputs", "inputs.txt", "--format", "json"], more];
+        let (_, told) = place.run(&[&arguments.concat()[..], &["--", "./chains"]].concat());
+        let inputs = json(&told)["inputs"].as_array().expect("inputs").clone();
+        inputs.iter().map(|i| !i["chosen"].is_null()).collect()
+    };
+    assert_eq!(chosen(&[]), [false, false, false, true]);
+    std::fs::write(place.join("inputs.txt"), "a b\nb b\naa aaa\n").unwrap();
+    assert_eq!(chosen(&[]), [true, true, true]);
+    assert_eq!(chosen(&["--pairs-only"]).iter().filter(|c| **c).count(), 1);
+}

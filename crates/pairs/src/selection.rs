@@ -1,14 +1,14 @@
 //! Which inputs, and which functions under each, cover all concurrent pairs (section 4.3 of the paper).
 //!
 //! Greedy: the input with the most pairs that no chosen one covers, until all are covered; of equals the one with the most
-//! statements of concurrent functions that no chosen one comes to, then the cheapest, then the first. Then the same by
-//! those statements alone, if they were measured: the paper chooses by pairs, and loses races in parts of functions that
-//! the chosen inputs do not come to (its section 5.9). Under a chosen input only the functions of the pairs that it was
-//! chosen for are watched, and those with statements that it was chosen for, with all that is concurrent with them. The
-//! least number of inputs is NP-hard to find; greedy is within ln n of it.
+//! parts of concurrent functions that no chosen one comes to, then the cheapest, then the first. Then the same by those
+//! parts alone, if they were measured: the paper chooses by pairs, and loses races in parts of functions that the chosen
+//! inputs do not come to (its section 5.9). Under a chosen input only the functions of the pairs that it was chosen for are
+//! watched, and those with parts that it was chosen for, with all that is concurrent with them. The least number of inputs
+//! is NP-hard to find; greedy is within ln n of it.
 //!
 //! Cost: counts only fall, so an input is counted again only when it comes up (lazy greedy): in practice about one pass
-//! over all pairs and statements of all inputs.
+//! over all pairs and parts of all inputs.
 
 use crate::pair_set::PairSet;
 use std::cmp::Ordering;
@@ -19,9 +19,9 @@ use std::collections::{BinaryHeap, HashSet};
 pub struct Measured {
     /// Its concurrent pairs; functions are numbered alike for all inputs.
     pub pairs: PairSet,
-    /// Statements that ran beside other threads, each with its function; numbered alike for all inputs. Those of functions
-    /// in no pair do not count.
-    pub statements: Vec<(u32, u32)>,
+    /// What else is to be covered: statements that ran beside other threads and the like, each with its function; numbered
+    /// alike for all inputs. Those of functions in no pair do not count.
+    pub parts: Vec<(u32, u32)>,
     /// What a run costs, in any unit: a count, so that the choice is the same each time.
     pub cost: u64,
 }
@@ -33,8 +33,8 @@ pub struct Chosen {
     pub input: usize,
     /// Pairs that no input chosen before covers.
     pub pairs: PairSet,
-    /// Statements that none comes to.
-    pub statements: usize,
+    /// Parts that none comes to.
+    pub parts: usize,
     /// Functions that detection looks into, ascending.
     pub functions: Vec<u32>,
 }
@@ -64,10 +64,10 @@ pub struct Selection {
 #[derive(PartialEq, Eq)]
 struct Offer {
     new: usize,
-    statements: usize,
+    parts: usize,
     cost: u64,
     input: usize,
-    /// Inputs chosen when `new` and `statements` were counted.
+    /// Inputs chosen when `new` and `parts` were counted.
     counted: usize,
 }
 
@@ -81,12 +81,12 @@ impl Ord for Offer {
     fn cmp(&self, other: &Offer) -> Ordering {
         let cheaper = other.cost.cmp(&self.cost);
         let first = other.input.cmp(&self.input);
-        let more = (self.new, self.statements).cmp(&(other.new, other.statements));
+        let more = (self.new, self.parts).cmp(&(other.new, other.parts));
         more.then(cheaper).then(first)
     }
 }
 
-/// Chooses inputs that cover all pairs and statements.
+/// Chooses inputs that cover all pairs and parts.
 pub fn select(inputs: &[Measured]) -> Selection {
     let inputs: Vec<Cover<'_>> = inputs.iter().map(Cover::of).collect();
     let mut selection = Selection::default();
@@ -94,7 +94,7 @@ pub fn select(inputs: &[Measured]) -> Selection {
     let mut reached: HashSet<u32> = HashSet::new();
     let offer = |input: usize, covered: &PairSet, reached: &HashSet<u32>, counted: usize| Offer {
         new: inputs[input].pairs.count_without(covered),
-        statements: inputs[input].unreached(reached).count(),
+        parts: inputs[input].unreached(reached).count(),
         cost: inputs[input].cost,
         input,
         counted,
@@ -102,7 +102,7 @@ pub fn select(inputs: &[Measured]) -> Selection {
     let all = 0..inputs.len();
     let mut heap: BinaryHeap<Offer> = all.map(|input| offer(input, &covered, &reached, 0)).collect();
     while let Some(best) = heap.pop() {
-        if (best.new, best.statements) == (0, 0) {
+        if (best.new, best.parts) == (0, 0) {
             break;
         }
         let counted = selection.chosen.len();
@@ -119,14 +119,14 @@ pub fn select(inputs: &[Measured]) -> Selection {
         functions.sort_unstable();
         functions.dedup();
         covered.extend(&pairs);
-        let statements: Vec<u32> = cover.unreached(&reached).map(|(statement, _)| statement).collect();
+        let parts: Vec<u32> = cover.unreached(&reached).map(|(part, _)| part).collect();
         selection.chosen.push(Chosen {
             input: best.input,
             functions,
             pairs,
-            statements: statements.len(),
+            parts: parts.len(),
         });
-        reached.extend(statements);
+        reached.extend(parts);
     }
     selection.growth = growth(&inputs);
     selection.all = covered;
@@ -136,8 +136,8 @@ pub fn select(inputs: &[Measured]) -> Selection {
 /// What an input can cover.
 struct Cover<'a> {
     pairs: &'a PairSet,
-    /// Statements with their functions, each statement once.
-    statements: Vec<(u32, u32)>,
+    /// Parts with their functions, each part once.
+    parts: Vec<(u32, u32)>,
     cost: u64,
 }
 
@@ -145,19 +145,19 @@ impl Cover<'_> {
     fn of(measured: &Measured) -> Cover<'_> {
         let functions = measured.pairs.functions();
         let concurrent = |(_, function): &(u32, u32)| functions.binary_search(function).is_ok();
-        let mut statements: Vec<(u32, u32)> = measured.statements.iter().copied().filter(concurrent).collect();
-        statements.sort_unstable();
-        statements.dedup_by_key(|(statement, _)| *statement);
+        let mut parts: Vec<(u32, u32)> = measured.parts.iter().copied().filter(concurrent).collect();
+        parts.sort_unstable();
+        parts.dedup_by_key(|(part, _)| *part);
         Cover {
             pairs: &measured.pairs,
-            statements,
+            parts,
             cost: measured.cost,
         }
     }
 
-    /// Its statements that are not reached yet.
+    /// Its parts that are not reached yet.
     fn unreached<'s>(&'s self, reached: &'s HashSet<u32>) -> impl Iterator<Item = (u32, u32)> + 's {
-        self.statements.iter().copied().filter(|(s, _)| !reached.contains(s))
+        self.parts.iter().copied().filter(|(part, _)| !reached.contains(part))
     }
 }
 

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 fn measured(inputs: &[Vec<(u32, u32)>]) -> Vec<Measured> {
     let one = |pairs: &Vec<(u32, u32)>| Measured {
         pairs: pairs.iter().copied().collect(),
-        statements: Vec::new(),
+        parts: Vec::new(),
         cost: 1,
     };
     inputs.iter().map(one).collect()
@@ -73,22 +73,22 @@ fn the_papers_figure_8() {
 }
 
 #[test]
-fn of_equal_pairs_those_with_more_statements_and_then_whoever_has_others() {
+fn of_equal_pairs_those_with_more_parts_and_then_whoever_has_others() {
     let mut inputs = measured(&[
         vec![(1, 2), (2, 3)],
         vec![(1, 2), (2, 3)],
         vec![(1, 2), (2, 3)],
         vec![(2, 3)],
     ]);
-    inputs[1].statements = vec![(10, 1), (20, 2)];
-    inputs[2].statements = vec![(10, 1)];
+    inputs[1].parts = vec![(10, 1), (20, 2)];
+    inputs[2].parts = vec![(10, 1)];
     // Function 7 is concurrent with nothing, function 1 not here.
-    inputs[3].statements = vec![(30, 3), (70, 7), (11, 1)];
+    inputs[3].parts = vec![(30, 3), (70, 7), (11, 1)];
     let selection = select(&inputs);
     let chosen: Vec<(usize, usize, &[u32])> = selection
         .chosen
         .iter()
-        .map(|c| (c.input, c.statements, &c.functions[..]))
+        .map(|c| (c.input, c.parts, &c.functions[..]))
         .collect();
     assert_eq!(chosen, [(1, 2, &[1, 2, 3][..]), (3, 1, &[2, 3][..])]);
     assert!(selection.chosen[1].pairs.is_empty());

@@ -414,6 +414,9 @@ impl Stats {
         self.untried += one.untried;
         self.inconclusive += one.inconclusive;
         self.suppressed += one.suppressed;
+        self.plain_seconds += one.plain_seconds;
+        self.detecting_seconds += one.detecting_seconds;
+        self.confirming_seconds += one.confirming_seconds;
         self.stopped = self.stopped.take().or_else(|| one.stopped.clone());
     }
 }

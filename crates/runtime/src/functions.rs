@@ -230,6 +230,7 @@ pub fn switched(to: ThreadId) {
     let Some(measuring) = MEASURING.get() else { return };
     let running = RUNNING.get();
     changed();
+    reached::switched(to);
     if measuring.running == Some(to) {
         // The thread's record may be known only now.
         running.thread = token::thread(to).map_or(1, |t| &raw const *t as u64);

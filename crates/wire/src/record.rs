@@ -142,8 +142,9 @@ pub struct Functions {
 pub struct Reached {
     /// The module.
     pub module: u16,
-    /// Indexes of the entry of the function and of the statement's site, ascending.
-    pub sites: Vec<(u32, u32)>,
+    /// Indexes of the entry of the function and of the statement's site, ascending, and the threads in which it was seen to
+    /// run: thread `n` is bit `n % 64`. Of a statement that runs often some may be missing.
+    pub sites: Vec<(u32, u32, u64)>,
 }
 
 /// An event of a run.

@@ -104,7 +104,9 @@ impl Kernel {
             }
             None => &[],
         };
-        let sample = measure::run(program, variables, &self.output)?;
+        let mut command = Command::new(program);
+        command.envs(variables.iter().copied());
+        let sample = measure::run(&command, &self.output)?;
         if !variables.is_empty() {
             self.read_records(mode, flagged)?;
         }

@@ -19,8 +19,8 @@ use crate::Outcome;
 
 /// First argument of the measuring parent.
 pub const FLAG: &str = "--measure";
-/// A kernel that takes longer hangs.
-const LIMIT: Duration = Duration::from_secs(180);
+/// What takes longer hangs.
+const LIMIT: Duration = Duration::from_secs(900);
 
 /// What one run took.
 #[derive(Clone, Copy, Debug)]
@@ -33,11 +33,17 @@ pub struct Sample {
     pub memory: f64,
 }
 
-/// Runs a program with these variables in its environment; its standard output goes into a file.
-pub fn run(program: &Path, variables: &[(&str, &Path)], output: &Path) -> Result<Sample, Box<dyn std::error::Error>> {
+/// Runs a command in its directory and with its environment; its standard output goes into a file.
+pub fn run(command: &Command, output: &Path) -> Result<Sample, Box<dyn std::error::Error>> {
+    let program = Path::new(command.get_program());
     let mut parent = Command::new(std::env::current_exe()?);
-    parent.arg("bench").arg(FLAG).arg(program).arg(output);
-    parent.envs(variables.iter().copied()).stderr(Stdio::inherit());
+    parent.arg("bench").arg(FLAG).arg(output).arg(program);
+    parent.args(command.get_args());
+    let variables = command.get_envs().filter_map(|(name, value)| Some((name, value?)));
+    parent.envs(variables).stderr(Stdio::inherit());
+    if let Some(directory) = command.get_current_dir() {
+        parent.current_dir(directory);
+    }
     let printed = parent.output()?;
     if !printed.status.success() {
         return Err(format!("{}: the run failed", program.display()).into());
@@ -51,11 +57,12 @@ pub fn run(program: &Path, variables: &[(&str, &Path)], output: &Path) -> Result
 }
 
 /// The measuring parent: runs the program, prints CPU seconds, wall seconds, peak MB.
-pub fn child(program: &Path, output: &Path) -> Outcome {
+pub fn child(output: &Path, program: &Path, arguments: &[String]) -> Outcome {
     // Refused in some containers: then addresses are random in all modes alike.
     let _ = personality::set(Persona::ADDR_NO_RANDOMIZE);
     let start = Instant::now();
     let mut child = Command::new(program)
+        .args(arguments)
         .stdin(Stdio::null())
         .stdout(File::create(output)?)
         .spawn()?;

@@ -22,7 +22,7 @@ const LOCK: f64 = 1.5;
 /// Runs of a small program in a second, on one core.
 const RUNS: f64 = 800.0;
 
-fn median(mut values: Vec<f64>) -> f64 {
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match values.len() {

@@ -15,8 +15,9 @@ pub struct MeasuredInput {
     pub functions: Vec<SiteId>,
     /// Concurrent pairs, by places in `functions`.
     pub pairs: PairSet,
-    /// Statements that ran beside other threads: place of the function in `functions`, and the site.
-    pub statements: Vec<(u32, SiteId)>,
+    /// Statements that ran beside other threads: place of the function in `functions`, the site, and the threads in which
+    /// it was seen to run, see `Reached`.
+    pub statements: Vec<(u32, SiteId, u64)>,
     /// How long the run took.
     pub seconds: f64,
     /// Its scheduling points: what it costs, as far as that is the same each time.
@@ -29,18 +30,22 @@ pub struct MeasuredInput {
     pub left_out: u32,
 }
 
+/// First in what is kept: what does not begin so was kept in another form, and is measured again.
+const FORM: u8 = 0x82;
+
 impl Store {
     /// What was measured of a program with an input.
     pub fn measured(&self, program: u64, input: u64) -> Result<Option<MeasuredInput>, StoreError> {
         let sql = "SELECT body FROM measurements WHERE program = ?1 AND input = ?2";
         let values = params![key(program), key(input)];
         let body: Option<Vec<u8>> = self.connection.query_row(sql, values, |r| r.get(0)).optional()?;
-        Ok(body.and_then(|b| postcard::from_bytes(&b).ok()))
+        Ok(body.and_then(|b| postcard::from_bytes(b.strip_prefix(&[FORM])?).ok()))
     }
 
     /// Keeps what was measured.
     pub fn save_measured(&self, program: u64, input: u64, measured: &MeasuredInput) -> Result<(), StoreError> {
-        let body = postcard::to_allocvec(measured).unwrap_or_default();
+        let mut body = vec![FORM];
+        body.extend(postcard::to_allocvec(measured).unwrap_or_default());
         let sql = "INSERT OR REPLACE INTO measurements (program, input, body) VALUES (?1, ?2, ?3)";
         self.connection.execute(sql, params![key(program), key(input), body])?;
         Ok(())
