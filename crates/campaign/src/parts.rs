@@ -9,6 +9,7 @@
 use crate::site_index::SiteIndex;
 use deadheat_model::SiteId;
 use deadheat_pairs::PairSet;
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, HashMap};
 
 /// Most pairs of inlined functions of an input.
@@ -26,20 +27,27 @@ enum Part {
 /// The parts of all inputs, by their numbers.
 #[derive(Default)]
 pub struct Parts {
-    numbers: HashMap<Part, u32>,
+    numbers: FxHashMap<Part, u32>,
     /// Functions of the source, by file and name.
     sources: HashMap<(String, String), u32>,
-    /// Of each statement its number, and that of its function with whether that was inlined.
-    statements: HashMap<(String, u32), (u32, Option<(u32, bool)>)>,
+    /// Statements, by module and site.
+    statements: HashMap<(String, u32), Statement>,
+}
+
+/// A statement.
+#[derive(Clone, Copy)]
+struct Statement {
+    part: u32,
+    /// Its function in the source, and whether that was inlined; none without debug information.
+    source: Option<(u32, bool)>,
 }
 
 /// A statement that ran under an input.
 #[derive(Clone, Copy)]
 pub struct Ran {
-    part: u32,
+    statement: Statement,
     /// The function whose code it is in, as inputs number it.
     function: u32,
-    source: Option<(u32, bool)>,
     /// See `Reached`.
     threads: u64,
 }
@@ -53,24 +61,22 @@ impl Parts {
     /// A statement of a module that ran in a function, in these threads.
     pub fn ran(&mut self, module: &str, site: SiteId, function: u32, threads: u64, index: &SiteIndex) -> Ran {
         let key = (module.to_owned(), site.index);
-        let (part, source) = match self.statements.get(&key) {
+        let statement = match self.statements.get(&key) {
             Some(known) => *known,
             None => {
-                let part = self.number(Part::Statement(module.into(), site.index));
                 let location = index.site(site).and_then(|s| s.location);
                 let source = location.map(|l| {
                     let next = self.sources.len() as u32;
                     let number = *self.sources.entry((l.file, l.function)).or_insert(next);
                     (number, l.inlined_at.is_some())
                 });
-                self.statements.insert(key, (part, source));
-                (part, source)
+                let part = self.number(Part::Statement(module.into(), site.index));
+                *self.statements.entry(key).or_insert(Statement { part, source })
             }
         };
         Ran {
-            part,
+            statement,
             function,
-            source,
             threads,
         }
     }
@@ -78,11 +84,11 @@ impl Parts {
     /// The parts of an input under which these statements ran and these functions are concurrent, each with its function;
     /// and how many pairs were left out.
     pub fn of_input(&mut self, ran: &[Ran], concurrent: &PairSet) -> (Vec<(u32, u32)>, usize) {
-        let mut parts: Vec<(u32, u32)> = ran.iter().map(|r| (r.part, r.function)).collect();
+        let mut parts: Vec<(u32, u32)> = ran.iter().map(|r| (r.statement.part, r.function)).collect();
         // Of each function those of the source in it: whether inlined, and the threads.
         let mut within: BTreeMap<u32, BTreeMap<u32, (bool, u64)>> = BTreeMap::new();
         for r in ran {
-            if let Some((source, inlined)) = r.source {
+            if let Some((source, inlined)) = r.statement.source {
                 let known = within.entry(r.function).or_default().entry(source).or_default();
                 *known = (known.0 || inlined, known.1 | r.threads);
             }
