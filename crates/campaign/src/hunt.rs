@@ -293,9 +293,7 @@ impl Work<'_> {
             if self.options.extent == Extent::Detect {
                 break;
             }
-            if phase.schedules == 1 {
-                self.try_early(phase);
-            }
+            self.try_early(phase);
         }
         if phase.whole == 0 && self.trouble.is_none() && !self.interrupted() {
             self.trouble = Some(match phase.schedules {

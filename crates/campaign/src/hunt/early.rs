@@ -1,5 +1,6 @@
 //! What is tried when phase 1 has looked under one schedule, before it looks under others: a few undirected runs, and a
-//! few tries of the first candidates. Much of what a hunt shows is shown here, and phase 1 takes longest.
+//! few tries of the first candidates. Much of what a hunt shows is shown here, and phase 1 takes longest. Until a run has
+//! failed, the first of the candidates that a later schedule adds are tried as soon as it did.
 
 use super::{PHASE_ONE, Work};
 use crate::candidate::Candidate;
@@ -24,13 +25,22 @@ pub(super) struct Early {
     pub explored: Explored,
     /// Candidates that were tried, by their fingerprints.
     tried: HashMap<String, Case>,
+    /// Candidates that phase 1 had found by then.
+    found: usize,
 }
 
 impl Work<'_> {
     /// Makes the early runs; with a budget, in half of phase 1's share of it.
     pub(super) fn try_early(&mut self, phase: &PhaseOne) {
+        let found = std::mem::replace(&mut self.early.found, phase.candidates.len());
+        if phase.schedules > 1 && (found == phase.candidates.len() || self.first_failure().is_some()) {
+            return;
+        }
         let mut candidates = phase.candidates.clone().in_order();
-        candidates.retain(|c| !self.options.proven.contains(&c.fingerprint()));
+        candidates.retain(|c| {
+            let fingerprint = c.fingerprint();
+            !self.options.proven.contains(&fingerprint) && !self.early.tried.contains_key(&fingerprint)
+        });
         self.suppress(&mut candidates, &mut Vec::new(), phase);
         if let Err(error) = self.early_runs(&candidates, phase) {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
@@ -53,7 +63,7 @@ impl Work<'_> {
         let first: Vec<&Candidate> = first.take(CANDIDATES).map(|i| &candidates[*i]).collect();
         let pairs: Vec<&Targets> = first.iter().map(|c| &c.targets).collect();
         // Of what an earlier hunt laid to a pair other runs would tell once more.
-        if !self.is_harmed(&[]) {
+        if phase.schedules == 1 && !self.is_harmed(&[]) {
             let walks = self.walks(u32::MAX);
             self.early.explored = exploration::early(judge, &pairs, &watched, walks, self.jobs(), &stop)?;
         }
@@ -62,7 +72,9 @@ impl Work<'_> {
         let result = confirmation::in_parallel(cases.iter_mut().collect(), self.jobs(), &stop, &|case, halt| {
             judge.advance(case, tries, halt)
         });
-        self.early.tried = first.iter().map(|c| c.fingerprint()).zip(cases).collect();
+        self.early
+            .tried
+            .extend(first.iter().map(|c| c.fingerprint()).zip(cases));
         result
     }
 

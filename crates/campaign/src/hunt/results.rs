@@ -278,7 +278,7 @@ impl Work<'_> {
     }
 
     /// The first run that ended badly, whatever other schedules lead to.
-    fn first_failure(&self) -> Option<u64> {
+    pub(super) fn first_failure(&self) -> Option<u64> {
         let always = self.baseline.always_fails();
         self.stage.ends.first(|end| match end {
             Outcome::Deadlock => true,
