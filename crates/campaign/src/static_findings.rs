@@ -20,7 +20,6 @@ use deadheat_report::finding::{
     Access, Finding, Frame, Lock, Object, Program, Report, Stats, Thread, VERSION, Waiting,
 };
 use deadheat_report::symbol::demangle;
-use std::collections::BTreeSet;
 
 /// Warnings about one object that are reported; the rest is counted.
 const PER_OBJECT: usize = 24;
@@ -210,17 +209,18 @@ impl Words<'_> {
             } else {
                 side.class.size
             },
-            thread: self.thread(side.class.root),
+            thread: self.thread(side.class.root, &side.occurrence),
             stack,
             locks,
         }
     }
 
-    fn thread(&self, root: usize) -> Thread {
+    fn thread(&self, root: usize, occurrence: &Occurrence) -> Thread {
         let started = &self.scan.found.roots[root];
+        let start = self.scan.found.start(occurrence.context);
         Thread {
             number: root as u32,
-            start: Some(demangle(self.module.function_name(started.key.function))),
+            start: Some(demangle(self.module.function_name(start))),
             parent: started.creators.first().map(|c| *c as u32),
             created: self.frames(started.location),
         }
@@ -228,17 +228,9 @@ impl Words<'_> {
 
     /// The calls from a root down to an access, innermost first.
     fn stack(&self, occurrence: &Occurrence) -> Vec<Frame> {
-        let mut frames = self.frames(occurrence.location);
-        let mut seen = BTreeSet::new();
-        let mut at = occurrence.context;
-        while let Some((caller, location)) = self.scan.found.contexts[at as usize].caller {
-            if !seen.insert(at) {
-                break;
-            }
-            frames.extend(self.frames(location));
-            at = caller;
-        }
-        frames
+        let calls = self.scan.found.upwards(occurrence.context).filter_map(|c| c.caller);
+        let locations = std::iter::once(occurrence.location).chain(calls.map(|(_, location)| location));
+        locations.flat_map(|location| self.frames(location)).collect()
     }
 
     fn frames(&self, location: Option<LocationId>) -> Vec<Frame> {
@@ -266,7 +258,7 @@ impl Words<'_> {
         let waiting = cycle.edges.iter().enumerate().map(|(n, edge)| {
             hash.text(&naming::path(self.subject, &edge.held));
             Waiting {
-                thread: self.thread(edge.root),
+                thread: self.thread(edge.root, &edge.at),
                 wants: readable(&naming::path(self.subject, &edge.taken)),
                 holder: Some(cycle.edges[(n + 1) % count].root as u32),
                 locks: edge.all.iter().map(lock).collect(),
@@ -289,8 +281,7 @@ impl Words<'_> {
             true => format!("on some path a thread ends and still holds {name}"),
             false => format!("on some path a thread gives {name} back more often than it takes it"),
         };
-        let root = &self.scan.found.roots[left.root];
-        let start = demangle(self.module.function_name(root.key.function));
+        let start = demangle(self.module.function_name(left.start));
         Finding {
             reasons: vec![format!("{told} (thread of {start})")],
             ..blank(FindingKind::SyncMisuse, hash.hex())

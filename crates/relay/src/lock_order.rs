@@ -8,6 +8,7 @@ use crate::access_path::Path;
 use crate::parallelism::{Moment, Parallelism};
 use crate::relative_lockset::Mode;
 use crate::top_down::{LockOrder, TopDown};
+use deadheat_ir::FunctionId;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Locks of a cycle at most.
@@ -111,6 +112,8 @@ fn moment(order: &LockOrder) -> Moment<'_> {
 pub struct LeftLock {
     /// The root's number.
     pub root: usize,
+    /// The function that it starts with.
+    pub start: FunctionId,
     /// The lock.
     pub lock: Path,
     /// It is held at the end; else it was given back too often.
@@ -120,13 +123,14 @@ pub struct LeftLock {
 /// Locks that threads leave behind.
 pub fn left(found: &TopDown) -> BTreeSet<LeftLock> {
     let mut left = BTreeSet::new();
-    for (root, locks) in &found.exits {
+    for (root, start, locks) in &found.exits {
         for (lock, change) in locks.changes() {
             let held = change.acquired;
             let constant = lock.is_constant() && !found.controls.contains(lock) && !found.hand_made.contains(lock);
             if constant && (held || change.level < 0) {
                 left.insert(LeftLock {
                     root: *root,
+                    start: *start,
                     lock: lock.clone(),
                     held,
                 });

@@ -197,7 +197,8 @@ pub fn rank(found: &TopDown, sizes: &Sizes<'_>, a: &ClassKey, b: &ClassKey) -> R
         "only points-to says that both accesses may be to one object",
     );
     weigh(large, -10, "the points-to class stands for several objects");
-    let same_entry = found.roots[a.root].key.function == found.roots[b.root].key.function;
+    let entry = |c: &ClassKey| Some(found.roots[c.root].key.function).filter(|_| found.roots[c.root].others == 0);
+    let same_entry = entry(a).is_some() && entry(a) == entry(b);
     weigh(same_entry && a.root == b.root, -5, "two threads with the same entry");
     weigh(in_program(a) || in_program(b), -5, "one side is the main thread");
     rank.filters = Filters {

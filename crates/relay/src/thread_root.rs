@@ -38,6 +38,8 @@ pub struct ThreadRoot {
     pub kind: RootKind,
     /// Whether several instances may run at once.
     pub many: bool,
+    /// Functions beside the key's that it may start with.
+    pub others: usize,
     /// Where it is created.
     pub location: Option<LocationId>,
     /// The roots that create it, by number.

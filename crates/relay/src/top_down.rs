@@ -7,7 +7,8 @@
 //! Callers are gone through before callees, as far as there is such an order, so that all that a function is entered with
 //! is known before it is executed. It is executed for at most [`CONTEXTS`] different entries, fewer in a large function or
 //! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`own_terms`]), and entries
-//! with the same locks are joined, then all, counted. Beyond [`ROOTS`] roots, further ones are taken as one that may run at
+//! with the same locks are joined, then all, counted. What may be called at any time is one root, however many functions it
+//! starts with: they know the same of other threads, and run beside each other as beside themselves. Beyond [`ROOTS`] roots, further ones are taken as one that may run at
 //! any time, counted.
 //!
 //! Functions of one height are executed in parallel; what they find is put together in order, so that results do not
@@ -120,8 +121,8 @@ pub struct TopDown {
     pub classes: BTreeMap<ClassKey, Vec<Occurrence>>,
     /// Locks taken while others were held.
     pub orders: BTreeSet<LockOrder>,
-    /// Locksets with which roots end.
-    pub exits: Vec<(usize, RelativeLockset)>,
+    /// Roots, the functions that they start with, and locksets with which those end.
+    pub exits: Vec<(usize, FunctionId, RelativeLockset)>,
     /// Locks that are a once-control.
     pub controls: BTreeSet<Path>,
     /// Words that are taken as a lock by an atomic operation.
@@ -147,13 +148,13 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         known: HashMap::new(),
         functions: FxHashMap::default(),
         roots: HashMap::new(),
+        any_time: None,
         rest: None,
         due: BTreeMap::new(),
         lent: Lent::default(),
     };
     for (number, key) in starts.iter().enumerate() {
         let root = work.root(*key, RootKind::Thread, None);
-        work.found.roots[root].many |= key.start == Start::AnyTime;
         let parameters = subject.module[key.function].parameters as usize;
         let entry = Entry {
             formals: thread_root::known_formals(vec![], key.function, parameters),
@@ -181,6 +182,25 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
     work.finish()
 }
 
+impl TopDown {
+    /// The contexts from one upwards to where its thread starts.
+    pub fn upwards(&self, context: u32) -> impl Iterator<Item = &Context> {
+        let mut seen = HashSet::from([context]);
+        let above = move |below: &&Context| {
+            let (caller, _) = below.caller?;
+            seen.insert(caller).then(|| &self.contexts[caller as usize])
+        };
+        std::iter::successors(Some(&self.contexts[context as usize]), above)
+    }
+
+    /// The function that a context's thread starts with.
+    pub fn start(&self, context: u32) -> FunctionId {
+        let key = self.roots[self.contexts[context as usize].root].key;
+        let first = self.upwards(context).find(|c| c.caller.is_none());
+        first.map_or(key.function, |c| c.function)
+    }
+}
+
 struct Work<'a> {
     subject: &'a Subject<'a>,
     summaries: &'a BottomUp,
@@ -192,6 +212,8 @@ struct Work<'a> {
     known: HashMap<(usize, FunctionId, Arc<Entry>), u32>,
     functions: FxHashMap<FunctionId, Entered>,
     roots: HashMap<RootKey, usize>,
+    /// The root of all that may be called at any time.
+    any_time: Option<usize>,
     /// The root that stands for all beyond [`ROOTS`].
     rest: Option<usize>,
     /// Calls of functions that have not been gone through yet, by their height.
@@ -235,6 +257,11 @@ impl Work<'_> {
         if let Some(known) = self.roots.get(&key) {
             return *known;
         }
+        if let Some(known) = self.any_time.filter(|_| key.start == Start::AnyTime) {
+            self.found.roots[known].others += 1;
+            self.roots.insert(key, known);
+            return known;
+        }
         let full = self.found.roots.len() >= ROOTS;
         let known = match self.rest.filter(|_| full) {
             Some(rest) => rest,
@@ -243,7 +270,8 @@ impl Work<'_> {
                 self.found.roots.push(ThreadRoot {
                     key: RootKey { start, ..key },
                     kind,
-                    many: full,
+                    many: start == Start::AnyTime,
+                    others: 0,
                     location,
                     creators: BTreeSet::new(),
                     own: BTreeSet::new(),
@@ -255,8 +283,11 @@ impl Work<'_> {
             }
         };
         if full {
+            self.found.roots[known].others += usize::from(self.rest.is_some());
             self.rest = Some(known);
             self.found.cut.roots += 1;
+        } else if key.start == Start::AnyTime {
+            self.any_time = Some(known);
         }
         self.roots.insert(key, known);
         known
@@ -572,10 +603,10 @@ impl Work<'_> {
         for gate in seen.gates {
             self.found.gates.entry(gate).or_default().insert(root);
         }
-        if self.found.contexts[number as usize].caller.is_none() {
-            self.found
-                .exits
-                .extend(seen.exits.into_iter().map(|locks| (root, locks)));
+        let context = &self.found.contexts[number as usize];
+        if context.caller.is_none() {
+            let exits = seen.exits.into_iter().map(|locks| (root, context.function, locks));
+            self.found.exits.extend(exits);
         }
         let barriers = &mut self.found.roots[root].barriers;
         *barriers = (*barriers).max(seen.barriers);
