@@ -29,6 +29,7 @@ pub mod execution;
 pub mod fact;
 pub mod guard;
 pub mod guarded_access;
+mod joined_entry;
 mod lent_lock;
 mod library_calls;
 mod likeness;

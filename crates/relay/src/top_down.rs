@@ -18,20 +18,18 @@ use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::{self, BottomUp};
 use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
+use crate::joined_entry::{join_entries, join_neighbours, join_threads, loss, widen};
 use crate::lent_lock::Lent;
 use crate::models::RootKind;
 use crate::observation::{Beside, Seen, Under, Watch, is_alone};
 use crate::own_terms;
-use crate::path_map::PathMap;
 use crate::relative_lockset::{Mode, RelativeLockset};
 use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
-use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
 use std::sync::Arc;
 
@@ -385,14 +383,8 @@ impl Work<'_> {
         let is_known = |locks: &RelativeLockset| entered.joined.iter().any(|e| e.way.locks == *locks);
         let (known, mut others): (Vec<_>, Vec<_>) = by_locks.into_iter().partition(|(locks, _)| is_known(locks));
         // Where there is room for none, each goes to the entry that is most like it.
-        while left > 0 && others.len() > left {
-            let lost = |at: &usize| loss(&others[*at].0, &others[*at + 1].0);
-            let Some(at) = (0..others.len() - 1).min_by_key(lost) else {
-                break;
-            };
-            let (locks, calls) = others.remove(at + 1);
-            others[at].0 = others[at].0.join(&locks);
-            others[at].1.extend(calls);
+        if left > 0 {
+            others = join_neighbours(others, left);
         }
         let mut grown: BTreeSet<usize> = BTreeSet::new();
         let mut roots: BTreeMap<(usize, usize), (Threads, Call)> = BTreeMap::new();
@@ -461,8 +453,9 @@ impl Work<'_> {
             due.push(Due { context: number, entry });
         }
         // What has grown has done so for all that enter it.
+        let again: HashSet<u32> = due.iter().map(|d| d.context).collect();
         for ((group, root), (threads, number)) in &entered.contexts {
-            if grown.contains(group) && !due.iter().any(|d| d.context == *number) {
+            if grown.contains(group) && !again.contains(number) {
                 let mut entry = entered.joined[*group].clone();
                 entry.way.threads = threads.clone();
                 debug_assert_eq!(self.found.contexts[*number as usize].root, *root);
@@ -647,48 +640,6 @@ fn handles(entry: &Entry) -> impl Iterator<Item = Site> + '_ {
         Root::Thread(site) => Some(site),
         _ => None,
     })
-}
-
-/// What is lost where two locksets are joined: all that one of them holds, which is worst, so that a caller without locks
-/// takes no others their locks; else those that one of them does not hold, the fewer the more both hold.
-fn loss(a: &RelativeLockset, b: &RelativeLockset) -> (bool, usize, Reverse<usize>) {
-    let apart = |x: &RelativeLockset, y: &RelativeLockset| x.acquired().filter(|lock| y.get(lock).is_none()).count();
-    let lost = apart(a, b) + apart(b, a);
-    let kept = a.acquired().filter(|lock| b.get(lock).is_some()).count();
-    (kept == 0 && lost > 0, lost, Reverse(kept))
-}
-
-/// Threads that run where those of either do.
-fn join_threads(a: &Threads, b: &Threads) -> Threads {
-    let way = |threads: &Threads| Disjunct {
-        threads: threads.clone(),
-        ..Disjunct::default()
-    };
-    way(a).join(&way(b)).threads
-}
-
-/// An entry that stands for both.
-fn join_entries(a: &Entry, b: &Entry, function: FunctionId) -> Entry {
-    let formals = a
-        .formals
-        .iter()
-        .zip(&b.formals)
-        .map(|(x, y)| if x == y { x.clone() } else { None })
-        .collect();
-    Entry {
-        formals: thread_root::known_formals(formals, function, a.formals.len()),
-        way: a.way.join(&b.way),
-        creator: a.creator.filter(|c| b.creator == Some(*c)),
-    }
-}
-
-/// Leaves out of an entry what may go on changing for long as more calls are joined.
-fn widen(entry: &mut Entry) {
-    entry.way.facts = PathMap::default();
-    entry
-        .way
-        .memory
-        .replace(|_, value| (*value != SymbolicValue::Top).then_some(SymbolicValue::Top));
 }
 
 /// Functions that are executed once at most: the program's start, and those that are called from one place, not in a

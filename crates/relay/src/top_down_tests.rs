@@ -143,38 +143,6 @@ fn a_caller_without_locks_takes_no_others_theirs() {
 }
 
 #[test]
-fn what_is_lost_is_least_where_most_is_kept() {
-    let held = |locks: &[u32]| {
-        let mut held = RelativeLockset::default();
-        for n in locks {
-            held.apply(
-                &Path::of(Root::Global(*n)),
-                crate::relative_lockset::Change::acquire(Mode::Exclusive),
-            );
-        }
-        held
-    };
-    let (none, one, two, other) = (held(&[]), held(&[1]), held(&[1, 2]), held(&[1, 3]));
-    assert!(loss(&one, &two) < loss(&two, &other));
-    assert!(loss(&two, &other) < loss(&none, &one));
-    assert!(loss(&none, &none) < loss(&one, &two));
-}
-
-#[test]
-fn entries_that_grow_for_long_come_to_rest() {
-    let mut entry = Entry::relative();
-    let place = |n: u32| Path::of(Root::Global(n));
-    entry.way.memory.insert(place(1), SymbolicValue::Integer(1));
-    entry.way.memory.insert(place(2), SymbolicValue::Top);
-    widen(&mut entry);
-    assert!(entry.way.memory.iter().all(|(_, value)| *value == SymbolicValue::Top));
-    assert_eq!(entry.way.memory.len(), 2);
-    let widened = entry.clone();
-    widen(&mut entry);
-    assert_eq!(entry, widened);
-}
-
-#[test]
 fn what_is_taken_and_given_back_is_left_out_of_summaries() {
     let text = function("both", &[lock(0), unlock(0), end()])
         + &function("give", &[unlock(0), end()])
