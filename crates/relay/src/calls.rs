@@ -108,6 +108,9 @@ impl Execution<'_> {
             return crate::transfer::together(ways);
         }
         let certain = targets.len() == 1;
+        if self.is_long() {
+            ways = joined(ways);
+        }
         let mut state = State::default();
         for target in targets {
             self.call_function(at, target, &actuals, None, certain, &ways, observer, &mut state);
@@ -413,6 +416,13 @@ impl Execution<'_> {
             joined,
         })
     }
+}
+
+/// All ways as one.
+fn joined(ways: Vec<Disjunct>) -> Vec<Disjunct> {
+    let mut state = crate::transfer::together(ways);
+    state.collapse();
+    state.into_ways()
 }
 
 /// A creation below a call.

@@ -35,7 +35,7 @@ const LEAST_VISITS: u32 = 3;
 /// Times that all blocks of a function together are gone through before that.
 const ALL_VISITS: usize = 1_000;
 /// Instructions that ways are gone through, their places and what calls do to them counted in, for each of a function's own,
-/// before all ways that come to a block again are joined; twice that, and all that come to a block are.
+/// before all ways that come to a block again are joined; twice that, and all that come to a block or a call are.
 const EFFORT: usize = 256;
 /// The same at least, in a large program.
 const LESS_EFFORT: usize = 12;
@@ -446,7 +446,7 @@ impl<'a> Execution<'a> {
             }
             state.merge(brought);
         }
-        if self.overdone() >= 2 || self.visits[block] > 2 * self.patience() {
+        if self.is_long() || self.visits[block] > 2 * self.patience() {
             state.collapse();
         } else if self.visits[block] > self.patience() {
             state.join_alike();
@@ -459,6 +459,11 @@ impl<'a> Execution<'a> {
         let each = (ALL_EFFORT / self.subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT);
         let worth = if self.deciding.is_empty() { 1 } else { WAITING };
         self.spent / (worth * each * self.body.instructions.len().max(LEAST_INSTRUCTIONS))
+    }
+
+    /// Whether it has been gone through for so long that only one way at a time is looked at.
+    pub(crate) fn is_long(&self) -> bool {
+        self.overdone() >= 2
     }
 
     /// Times that a block is gone through with ways that are alike.

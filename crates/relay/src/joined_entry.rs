@@ -21,7 +21,9 @@ pub(crate) fn join_neighbours<T>(all: Vec<(RelativeLockset, Vec<T>)>, left: usiz
         let before = all.range(..at).next_back().map(|(n, _)| *n);
         let stale = [before, Some(next)].into_iter().flatten();
         let stale: Vec<_> = stale.filter_map(|n| Some((lost(&all, n)?, n))).collect();
-        stale.iter().for_each(|pair| drop(pairs.remove(pair)));
+        for pair in &stale {
+            pairs.remove(pair);
+        }
         if let Some((locks, calls)) = all.remove(&next)
             && let Some(into) = all.get_mut(&at)
         {

@@ -13,7 +13,7 @@ use crate::thread_root::Start;
 use crate::top_down::TopDown;
 use crate::waited::Waited;
 use crate::warning::object_of;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeSet, HashMap};
 
 /// Which of RELAY's filters would remove a warning.
@@ -54,8 +54,8 @@ pub struct Rank {
 pub struct Sizes<'a> {
     objects: HashMap<u32, usize>,
     guarded: HashMap<Root, (usize, usize)>,
-    /// The classes of each statement.
-    at: FxHashMap<Site, Vec<&'a ClassKey>>,
+    /// Classes of each statement, and how many of them hold each lock.
+    at: FxHashMap<Site, (usize, FxHashMap<&'a GuardName, usize>)>,
 }
 
 impl<'a> Sizes<'a> {
@@ -65,7 +65,12 @@ impl<'a> Sizes<'a> {
         let mut sizes = Sizes::default();
         for (class, occurrences) in classes {
             for occurrence in *occurrences {
-                sizes.at.entry(occurrence.site).or_default().push(class);
+                let (all, holding) = sizes.at.entry(occurrence.site).or_default();
+                *all += 1;
+                let names: FxHashSet<&GuardName> = class.guards.iter().map(|g| &g.name).collect();
+                names
+                    .into_iter()
+                    .for_each(|name| *holding.entry(name).or_default() += 1);
             }
             if let (Some(cell), Some(path)) = (class.cell, &class.path) {
                 roots.entry(cell.class).or_default().insert(path.root);
@@ -82,13 +87,12 @@ impl<'a> Sizes<'a> {
 
     /// Whether most classes of a statement hold a lock that this one does not and the other side does.
     fn is_missed(&self, site: Site, class: &ClassKey, other: &ClassKey) -> bool {
-        let Some(all) = self.at.get(&site) else { return false };
-        let holds = |c: &ClassKey, name: &GuardName| c.guards.iter().any(|g| g.name == *name);
-        other
-            .guards
-            .iter()
-            .map(|g| &g.name)
-            .any(|name| !holds(class, name) && all.iter().filter(|c| holds(c, name)).count() * 2 > all.len())
+        let Some((all, holding)) = self.at.get(&site) else {
+            return false;
+        };
+        let holds = |name: &GuardName| class.guards.iter().any(|g| g.name == *name);
+        let mut names = other.guards.iter().map(|g| &g.name);
+        names.any(|name| holding.get(name).is_some_and(|n| n * 2 > *all) && !holds(name))
     }
 }
 

@@ -16,7 +16,7 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::{self, BottomUp};
-use crate::execution::{Entry, Execution};
+use crate::execution::{Entry, Execution, Summaries};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
 use crate::joined_entry::{join_entries, join_neighbours, join_threads, loss, widen};
 use crate::lent_lock::Lent;
@@ -40,7 +40,7 @@ const LEAST_CONTEXTS: usize = 3;
 /// Instructions of a function, times its entries.
 const INSTRUCTIONS: usize = 12_000;
 /// Instructions of a program, times the entries of each function.
-const ALL_INSTRUCTIONS: usize = 3_000_000;
+const ALL_INSTRUCTIONS: usize = 1_000_000;
 /// Times that the joined contexts of a function are executed again because they have grown, before nothing more is known in
 /// them but locks, threads and what is known to others.
 const GROWTHS: u32 = 4;
@@ -312,11 +312,15 @@ impl Work<'_> {
         });
     }
 
-    /// Entries for which a function is executed at most.
+    /// Entries for which a function is executed at most: in a large program the least where one execution takes long.
     fn most(&self, function: FunctionId) -> usize {
         let own = self.subject.module[function].instructions.len().max(1);
-        let most = (INSTRUCTIONS / own).min(ALL_INSTRUCTIONS / self.subject.instructions.max(1));
-        most.clamp(LEAST_CONTEXTS, CONTEXTS)
+        let each = ALL_INSTRUCTIONS / self.subject.instructions.max(1);
+        let long = self.summaries.summary(function).is_some_and(|s| s.widened);
+        match each < CONTEXTS && long {
+            true => LEAST_CONTEXTS,
+            false => (INSTRUCTIONS / own).min(each).clamp(LEAST_CONTEXTS, CONTEXTS),
+        }
     }
 
     /// Makes contexts of calls of a function.

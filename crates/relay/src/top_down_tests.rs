@@ -1,5 +1,4 @@
 use super::*;
-use crate::execution::Summaries;
 use crate::points_to::Pointers;
 use crate::scan::{Options, Scan, scan};
 use crate::summary::Summary;
@@ -76,20 +75,70 @@ fn warned(program: &Program, scan: &Scan) -> Vec<&'static str> {
 
 #[test]
 fn further_roots_are_one_that_runs_at_any_time() {
-    let count = ROOTS + 6;
+    let count = ROOTS + 5;
     let each = |n: usize| {
         let body = match n + 1 == count {
             true => [lock(0), write("data"), unlock(0), write("other"), end()].concat(),
             false => [lock(0), write("data"), unlock(0), end()].concat(),
         };
-        function(&format!("entry_{n:02}"), &[body])
+        function(&format!("thread_{n:02}"), &[body])
     };
-    let program = program(1, &(0..count).map(each).collect::<String>());
+    let start = |n: usize| format!("  call @pthread_create(@h, 0i64, @thread_{n:02}, 0i64) at 6:1\n");
+    let text = "global @h internal 8\ndeclare @pthread_create () i32\n".to_owned()
+        + &(0..count).map(each).collect::<String>()
+        + &function("entry_one", &[(0..count).map(start).collect(), end()]);
+    let program = program(1, &text);
     let scan = scanned(&program, "entry_*");
     assert_eq!(scan.found.roots.len(), ROOTS + 1);
     assert_eq!(scan.found.cut.roots, 6);
-    assert_eq!(scan.figures.reached, count);
+    assert_eq!(scan.figures.reached, count + 1);
     assert_eq!(warned(&program, &scan), ["other"]);
+}
+
+#[test]
+fn what_may_be_called_at_any_time_is_one_root() {
+    let count = ROOTS + 6;
+    let each = |n: usize| {
+        let call = if n < 2 { call("shared") } else { String::new() };
+        let body = [lock(0), write("data"), call, unlock(0), end()];
+        function(&format!("entry_{n:02}"), &[body.concat()])
+    };
+    let shared = function("shared", &[unlock(0), write("other"), lock(0), end()]);
+    let program = program(1, &((0..count).map(each).collect::<String>() + &shared));
+    let scan = scanned(&program, "entry_*");
+    let found = &scan.found;
+    assert_eq!((found.roots.len(), found.roots[0].others), (1, count - 1));
+    assert_eq!((found.contexts.len(), found.cut.roots), (count + 1, 0));
+    assert_eq!(warned(&program, &scan), ["other"]);
+    // A way to it goes from a function that calls it.
+    let shared = found.contexts.len() as u32 - 1;
+    assert!(program.module.function_name(found.start(shared)).starts_with("entry_0"));
+    assert_eq!(found.upwards(shared).count(), 2);
+}
+
+#[test]
+fn what_the_kernel_runs_later_runs_beside_what_registers_it() {
+    let registered = [
+        ("call_rcu", "@other, @later"),
+        ("init_timer_key", "@other, @later"),
+        ("tasklet_setup", "@other, @later"),
+        ("open_softirq", "@other, @later"),
+        ("kthread_create_on_node", "@later, @other"),
+        ("request_threaded_irq", "@other, @later"),
+        ("queue_work_on", "@other, @other, @work"),
+    ];
+    for (name, arguments) in registered {
+        let text = format!("declare @{name} () i32\nglobal @work internal constant 32 = {{24: @later}}\n")
+            + &function("later", &[write("data"), end()])
+            + &function(
+                "entry_one",
+                &[format!("  call @{name}({arguments}) at 6:1\n"), write("data"), end()],
+            );
+        let program = program(0, &text);
+        let scan = scanned(&program, "entry_*");
+        assert_eq!(scan.found.roots.len(), 2, "{name}");
+        assert_eq!(warned(&program, &scan), ["data"], "{name}");
+    }
 }
 
 #[test]

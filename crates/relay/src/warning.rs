@@ -126,23 +126,28 @@ pub fn warnings(
                         let rank = rank::rank(found, &sizes, x, y);
                         (rank.score, rank.filters.any())
                     });
-                    let of_statements = sides.map(|s| (groups.classes[s.class].0, s.occurrence));
-                    let doubt = rank::doubt(found, &sizes, of_statements);
-                    let score = score + doubt.map_or(0, |(weight, _)| weight);
                     if relay_filters && filtered {
                         all.filtered += 1;
                         continue;
                     }
+                    let better = |score: i32, old: &Best| (score, Reverse(met)) > (old.score, Reverse(old.met));
+                    let entry = best.entry((sides[0].line, sides[1].line));
+                    // Doubt only takes away.
+                    if matches!(&entry, Entry::Occupied(old) if !better(score, old.get())) {
+                        continue;
+                    }
+                    let of_statements = sides.map(|s| (groups.classes[s.class].0, s.occurrence));
+                    let doubt = rank::doubt(found, &sizes, of_statements);
+                    let score = score + doubt.map_or(0, |(weight, _)| weight);
                     let new = Best {
                         score,
                         met,
                         object: key,
                         sides,
                     };
-                    let better = |old: &Best| (score, Reverse(met)) > (old.score, Reverse(old.met));
-                    match best.entry((sides[0].line, sides[1].line)) {
+                    match entry {
                         Entry::Vacant(entry) => drop(entry.insert(new)),
-                        Entry::Occupied(mut entry) if better(entry.get()) => drop(entry.insert(new)),
+                        Entry::Occupied(mut entry) if better(score, entry.get()) => drop(entry.insert(new)),
                         Entry::Occupied(_) => {}
                     }
                 }
