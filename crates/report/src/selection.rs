@@ -94,7 +94,7 @@ pub struct SelectedInput {
     pub chosen: Option<u32>,
     /// Pairs that it was chosen for.
     pub covers: u64,
-    /// Statements that ran beside other threads.
+    /// Statements that ran beside other threads, and pairs of inlined functions that ran in two threads.
     #[serde(default)]
     pub statements: u64,
     /// Of these, those that it was chosen for.
@@ -269,7 +269,7 @@ impl SelectedInput {
                 "{} of {} functions ({place}., for {})",
                 self.watched.len(),
                 self.functions,
-                words::count(self.covers_statements, "statement")
+                words::count(self.covers_statements, "part")
             ),
             Some(place) => format!("{} of {} functions ({place}.)", self.watched.len(), self.functions),
             None if !self.measured => "not measured".into(),
