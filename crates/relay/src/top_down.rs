@@ -8,8 +8,8 @@
 //! is known before it is executed. It is executed for at most [`CONTEXTS`] different entries, fewer in a large function or
 //! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`own_terms`]), and entries
 //! with the same locks are joined, then all, counted. What may be called at any time is one root, however many functions it
-//! starts with: they know the same of other threads, and run beside each other as beside themselves. Beyond [`ROOTS`] roots, further ones are taken as one that may run at
-//! any time, counted.
+//! starts with: they know the same of other threads, and run beside each other as beside themselves. Beyond [`ROOTS`]
+//! roots, further ones are taken as one that may run at any time, counted.
 //!
 //! Functions of one height are executed in parallel; what they find is put together in order, so that results do not
 //! depend on the number of threads.
