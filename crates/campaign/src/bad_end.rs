@@ -121,8 +121,8 @@ pub(crate) fn place_names<'a>(stacks: impl Iterator<Item = &'a Vec<Frame>>) -> V
     places
 }
 
-/// What one finding tells of for all ends like it, as [`Outcome::same_cause`] has it: uses of blocks that were freed at
-/// one place, or the same kind of harm, addresses apart.
+/// What one finding tells of for all ends like it: uses of blocks that were freed at one place, or the same harm at the
+/// same place, addresses and messages apart.
 fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
     let harm = finding.harm.as_ref()?;
     let place = |stack: &[Frame]| {
@@ -142,7 +142,10 @@ fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
         HarmKind::UncaughtException | HarmKind::Panic | HarmKind::Check | HarmKind::Sanitizer => String::new(),
         _ => harm.detail.clone(),
     };
-    Some((harm.kind, detail))
+    let own = |stack: &[Frame]| stack.iter().position(|f| f.line > 0 && !f.of_system()).unwrap_or(0);
+    let ended = finding.ended_at.as_ref();
+    let at = ended.and_then(|end| place(&end.stack[own(&end.stack)..]));
+    Some((harm.kind, format!("{detail} {}", at.unwrap_or_default())))
 }
 
 /// Leaves out the bad ends that a racing pair among the findings has as its harm, whichever hunt found either.

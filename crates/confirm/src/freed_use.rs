@@ -7,7 +7,7 @@
 use crate::outcome::Outcome;
 use crate::records::Records;
 use crate::replay::schedule_free;
-use deadheat_model::{Harm, HarmKind, SiteKind};
+use deadheat_model::{Harm, HarmKind, SiteKind, WaitReason};
 use deadheat_wire::plan::{Mode, Plan, Policy};
 use deadheat_wire::record::{FreedUse, FreedUseKind};
 use std::collections::HashSet;
@@ -141,17 +141,17 @@ impl OrdinaryUses {
         records.freed_uses = freed_uses;
     }
 
-    /// Whether a thread of a run that ended in a deadlock waits in a call that, in ordinary runs too, uses a lock or the
-    /// like in a freed block: what is left in the block decides whether it ever comes back.
+    /// Whether a thread of an ordinary run that ended in a deadlock waits for an object in a freed block: what is left in the
+    /// block decides whether it ever comes back.
     pub fn blocks(&self, records: &Records) -> bool {
-        let (Some(deadlock), Ok(known)) = (&records.deadlock, self.known.lock()) else {
+        let (Some(deadlock), Ok(told)) = (&records.deadlock, self.told.lock()) else {
             return false;
         };
-        let waits = deadlock.threads.iter().filter_map(|t| t.stack.first());
-        let waits: Vec<Code> = waits.map(|address| code(*address, records)).collect();
-        known
-            .iter()
-            .any(|(kind, place)| *kind == HarmKind::UseAfterFree && waits.contains(&place.at))
+        let lies_in = |address: u64, block: &FreedUse| (block.start..block.start + block.len).contains(&address);
+        deadlock.threads.iter().any(|t| match t.reason {
+            WaitReason::Object(_, object) => told.iter().any(|(block, _)| lies_in(object.address, block)),
+            _ => false,
+        })
     }
 
     /// The ordinary run that tells whether what this plan's run showed is ordinary; none if it was made.
@@ -171,7 +171,7 @@ impl OrdinaryUses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use deadheat_model::{ObjectId, ObjectKind, ThreadId, WaitReason};
+    use deadheat_model::{ObjectId, ObjectKind, ThreadId};
     use deadheat_wire::record::{Deadlock, Module, Waiting};
 
     fn freed_twice(at: u64, bias: u64) -> Records {
@@ -211,21 +211,18 @@ mod tests {
     }
 
     #[test]
-    fn a_deadlock_on_a_lock_that_ordinary_runs_use_after_its_free() {
+    fn a_deadlock_on_a_lock_in_a_block_that_ordinary_runs_freed() {
         let ordinary = OrdinaryUses::default();
         let mut records = freed_twice(0x30, 0);
         records.freed_uses[0].kind = FreedUseKind::Synchronisation;
         ordinary.learn(&mut records);
-        let waits_at = |at: u64| {
-            let mutex = ObjectId {
-                address: 0x5000,
-                generation: 0,
-            };
+        let waits_for = |address: u64| {
+            let mutex = ObjectId { address, generation: 0 };
             let waiting = Waiting {
                 thread: ThreadId(2),
                 reason: WaitReason::Object(ObjectKind::Mutex, mutex),
                 holder: None,
-                stack: vec![at],
+                stack: vec![0x30],
                 held: vec![],
             };
             Records {
@@ -233,8 +230,8 @@ mod tests {
                 ..freed_twice(0x30, 0)
             }
         };
-        assert!(ordinary.blocks(&waits_at(0x30)));
-        assert!(!ordinary.blocks(&waits_at(0x34)));
+        assert!(ordinary.blocks(&waits_for(0x5010)));
+        assert!(!ordinary.blocks(&waits_for(0x5018)));
         assert!(!ordinary.blocks(&records));
     }
 

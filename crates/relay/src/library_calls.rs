@@ -16,6 +16,8 @@ use deadheat_ir::{FunctionId, LocalId, Operation, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+/// Functions that a creation may start by points-to alone; beyond that it is not known what it starts.
+const STARTED: usize = 8;
 /// In place of an instruction, in the name of a function that was handed to unseen code.
 const HANDED: u32 = u32::MAX - 64;
 
@@ -345,7 +347,11 @@ impl Execution<'_> {
             };
             let mut functions = self.functions(&function);
             if functions.is_empty() && !matches!(function, Integer(_)) {
-                functions = self.subject.aliasing.targets(self.function, at).to_vec();
+                let targets = self.subject.aliasing.targets(self.function, at);
+                functions = Some(targets)
+                    .filter(|t| t.len() <= STARTED)
+                    .unwrap_or_default()
+                    .to_vec();
             }
             let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
             let handle = creation.handle_at.map_or(Top, actual);

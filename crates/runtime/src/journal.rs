@@ -21,7 +21,7 @@ use crate::memo::{self, Table};
 use crate::site::stub;
 use crate::thread::{Frame, Thread};
 use crate::wait::word;
-use crate::{check, event_trace, lock_order, meeting, observe, signals, statements, tls, token};
+use crate::{check, event_trace, lock_order, meeting, observe, quarantine, signals, statements, tls, token};
 use core::mem::offset_of;
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -264,7 +264,8 @@ pub unsafe fn lock(mutex: u64, frame: &Frame) -> bool {
     let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
     // SAFETY: fields of a live mutex that only threads of this process use, one at a time.
     unsafe {
-        if *state != 0 || word(mutex + KIND).load(Relaxed) != 0 || !journal.change(mutex, 1) {
+        let free = *state == 0 && word(mutex + KIND).load(Relaxed) == 0 && !quarantine::is_near(mutex);
+        if !free || !journal.change(mutex, 1) {
             return false;
         }
         *state = journal.held;
@@ -288,7 +289,8 @@ pub unsafe fn unlock(mutex: u64) -> bool {
     let (state, owner) = (mutex as *mut u64, (mutex + OWNER) as *mut u64);
     // SAFETY: as in `lock`.
     unsafe {
-        if *state != journal.held || !journal.change(mutex, 0) {
+        let held = *state == journal.held && !quarantine::is_near(mutex);
+        if !held || !journal.change(mutex, 0) {
             return false;
         }
         *state = 0;
@@ -382,7 +384,7 @@ pub fn open(t: &mut Thread) {
     journal.counted = token::scheduler().threads.live.len() > 1;
     journal.next = journal.words.as_mut_ptr();
     let limit = journal.next.wrapping_add(locks as usize) as u64;
-    let plain = checks == Checks::None && !journal.ordered;
+    let plain = checks == Checks::None && !journal.ordered && quarantine::is_empty();
     journal.limit.store(limit, Relaxed);
     journal.plain_limit.store(if plain { limit } else { 0 }, SeqCst);
     if signals::came() {
@@ -403,6 +405,11 @@ pub fn signal_came() {
     let journal = unsafe { &*JOURNAL.as_ptr() };
     journal.limit.store(0, Relaxed);
     journal.plain_limit.store(0, SeqCst);
+}
+
+/// Locks are passed by the entry code no more until the journal is opened again.
+pub fn no_plain() {
+    JOURNAL.get().plain_limit.store(0, SeqCst);
 }
 
 /// Whether the journal is open for this thread.

@@ -88,6 +88,18 @@ pub fn on() -> bool {
     ON.load(Relaxed)
 }
 
+/// Whether a kept block may be at this address or near it.
+#[inline(always)]
+pub fn is_near(address: u64) -> bool {
+    on() && QUARANTINE.get().lines[Quarantine::counter(address / LINE)] != 0
+}
+
+/// Whether no block is kept.
+pub fn is_empty() -> bool {
+    let quarantine = QUARANTINE.get();
+    quarantine.first == quarantine.next
+}
+
 /// Switches it on. Called once, single-threaded.
 pub fn start(poison: bool) {
     let quarantine = QUARANTINE.get();
@@ -234,6 +246,10 @@ pub fn keep(start: u64, len: u64, mut give_back: impl FnMut(u64)) -> bool {
         start,
         end: start + len,
     };
+    if is_empty() {
+        // Locks in freed blocks are to be seen from now on.
+        crate::journal::no_plain();
+    }
     quarantine.ring[quarantine.next as usize % BLOCKS] = block;
     quarantine.bytes += len;
     quarantine.count(block, u16::wrapping_add);

@@ -89,8 +89,8 @@ impl Work<'_> {
         }
         let mut seen = std::collections::HashSet::new();
         found.retain(|(f, _)| seen.insert(f.fingerprint.clone()));
-        bad_end::leave_out_laid(&mut found, |(f, _)| f);
         self.suppress_found(&mut found);
+        bad_end::leave_out_laid(&mut found, |(f, _)| f);
         if let Err(error) = self.keep(&judged, &mut found) {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
         }
