@@ -1,5 +1,6 @@
-//! What the chosen inputs must cover besides pairs of functions: statements, and pairs of functions of the source that the
-//! compiler inlined into functions that run at the same time.
+//! What the chosen inputs must cover besides pairs of functions: statements, statements in two threads whose function is
+//! concurrent with itself, and pairs of functions of the source that the compiler inlined into functions that run at the
+//! same time.
 //!
 //! Optimised code has few functions left: one that many were inlined into is concurrent with itself under every input
 //! with two threads, whatever they do in it. So two functions of the source, one of them inlined, count as a pair where
@@ -20,6 +21,8 @@ const MOST: usize = 1 << 18;
 enum Part {
     /// A statement, by its module and site.
     Statement(String, u32),
+    /// A statement in two threads, by its number.
+    Twice(u32),
     /// Two functions of the source.
     Pair(u32, u32),
 }
@@ -85,6 +88,11 @@ impl Parts {
     /// and how many pairs were left out.
     pub fn of_input(&mut self, ran: &[Ran], concurrent: &PairSet) -> (Vec<(u32, u32)>, usize) {
         let mut parts: Vec<(u32, u32)> = ran.iter().map(|r| (r.statement.part, r.function)).collect();
+        for r in ran {
+            if r.threads.count_ones() > 1 && concurrent.contains(r.function, r.function) {
+                parts.push((self.number(Part::Twice(r.statement.part)), r.function));
+            }
+        }
         // Of each function those of the source in it: whether inlined, and the threads.
         let mut within: BTreeMap<u32, BTreeMap<u32, (bool, u64)>> = BTreeMap::new();
         for r in ran {

@@ -380,6 +380,27 @@ fn a_program_of_which_too_little_is_known_is_measured_whole() {
     );
 }
 
+/// Two threads; the second statement runs in those whose argument is 2.
+const STEPS: &str = "#include <pthread.h>\n\
+    volatile int first, second; __attribute__((noinline)) static void step(int k) { first += 0; if (k > 1) second++; }\n\
+    static void *work(void *a) { step(*(char *)a - '0'); return a; }\n\
+    int main(int argc, char **argv) { pthread_t t, u; (void)argc; pthread_create(&t, 0, work, argv[1]);\n\
+    pthread_create(&u, 0, work, argv[2]); pthread_join(t, 0); pthread_join(u, 0); return 0; }\n";
+
+#[test]
+fn a_statement_that_two_threads_run_is_more_than_one_that_one_runs() {
+    let place = Place::new("select-twice");
+    place.build("steps", STEPS);
+    std::fs::write(place.join("inputs.txt"), "1 2\n1 1\n2 2\n").unwrap();
+    let arguments = ["select", "--inputs", "inputs.txt", "--format", "json", "--", "./steps"];
+    let inputs = json(&place.run(&arguments).1)["inputs"]
+        .as_array()
+        .expect("inputs")
+        .clone();
+    let chosen: Vec<bool> = inputs.iter().map(|i| !i["chosen"].is_null()).collect();
+    assert_eq!(chosen, [false, false, true]);
+}
+
 /// Each argument is what a thread does; the functions of the letters are inlined into one.
 const INLINED: &str = "#include <pthread.h>\n\
     volatile int first, second;\n\
