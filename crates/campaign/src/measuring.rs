@@ -50,8 +50,7 @@ pub struct One {
     pub pairs: PairSet,
     /// The functions that ran, in those numbers, ascending.
     pub functions: Vec<u32>,
-    /// The statements that ran beside other threads, and pairs of inlined functions, in numbers of all inputs, each with
-    /// its function.
+    /// What of the program ran beside other threads, see `parts.rs`, in numbers of all inputs, each with its function.
     pub parts: Vec<(u32, u32)>,
 }
 

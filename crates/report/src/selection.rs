@@ -94,7 +94,7 @@ pub struct SelectedInput {
     pub chosen: Option<u32>,
     /// Pairs that it was chosen for.
     pub covers: u64,
-    /// Statements that ran beside other threads, and pairs of inlined functions that ran in two threads.
+    /// Statements that ran beside other threads, those that ran in two threads once more, and pairs of inlined functions.
     #[serde(default)]
     pub statements: u64,
     /// Of these, those that it was chosen for.
