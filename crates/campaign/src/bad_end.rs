@@ -148,10 +148,19 @@ fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
     Some((harm.kind, format!("{detail} {}", at.unwrap_or_default())))
 }
 
+/// What racing pairs among findings have as their harm.
+fn laid<'f>(findings: impl Iterator<Item = &'f Finding>) -> HashSet<(HarmKind, String)> {
+    findings.filter(|f| !f.accesses.is_empty()).filter_map(cause).collect()
+}
+
+/// Whether a racing pair among the findings has this bad end as its harm.
+pub(crate) fn is_laid(end: &Finding, findings: &[Finding]) -> bool {
+    cause(end).is_some_and(|cause| laid(findings.iter()).contains(&cause))
+}
+
 /// Leaves out the bad ends that a racing pair among the findings has as its harm, whichever hunt found either.
 pub fn leave_out_laid<T>(found: &mut Vec<T>, of: impl Fn(&T) -> &Finding) {
-    let pairs = found.iter().map(&of).filter(|f| !f.accesses.is_empty());
-    let laid: HashSet<_> = pairs.filter_map(cause).collect();
+    let laid = laid(found.iter().map(&of));
     // A predicted cycle of waiting was tried for itself.
     let is_end = |f: &Finding| f.accesses.is_empty() && f.misuse.is_none() && f.tries == 0;
     found.retain(|f| !(is_end(of(f)) && cause(of(f)).is_some_and(|cause| laid.contains(&cause))));

@@ -301,7 +301,9 @@ impl<'a> Explorer<'a> {
         Ok(false)
     }
 
+    /// Whether that was enough: after a bad end, as soon as a batch shows no other.
     fn batch(&mut self, mut walks: Vec<Walk>) -> Result<bool, RunError> {
+        let mut new = false;
         let this = &*self;
         in_parallel(walks.iter_mut().collect(), self.jobs, self.stop, &|walk, _| {
             this.walk(walk)
@@ -309,16 +311,17 @@ impl<'a> Explorer<'a> {
         for walk in walks {
             let explored = &mut self.explored;
             explored.good = explored.good.take().or(walk.good);
-            let new = walk
-                .bad
-                .filter(|bad| !bad.is_among(&explored.bad) && explored.bad.len() < BAD_RUNS);
-            explored.bad.extend(new);
+            let bad = walk.bad.filter(|bad| !bad.is_among(&explored.bad));
+            if explored.bad.len() < BAD_RUNS {
+                new |= bad.is_some();
+                explored.bad.extend(bad);
+            }
             if !is_directed(&walk.plan.policy) {
                 self.orders.add(walk.order);
                 self.places.extend(walk.places);
             }
         }
-        Ok(!self.explored.bad.is_empty() || self.explored.good.is_some() || (self.stop)())
+        Ok(!self.explored.bad.is_empty() && !new || self.explored.good.is_some() || (self.stop)())
     }
 
     fn plan(&self, policy: Policy) -> Plan {

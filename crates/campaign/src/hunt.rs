@@ -4,6 +4,7 @@
 //! With `runs` set there is no clock in it: the same program and seed give the same findings at any
 //! number of jobs. Whatever stops it (budget, interrupt, a full disk), what was found is reported.
 
+mod always;
 mod early;
 mod options;
 mod ordinary;
@@ -25,13 +26,14 @@ use crate::phase_one::PhaseOne;
 use crate::progress::Progress;
 use crate::store::{self, Store, Tried};
 use crate::waiting_cycle::{self, WaitingCycle};
+use always::AlwaysBad;
 use deadheat_confirm::baseline::FIFO_RUNS;
 use deadheat_confirm::candidate::{BadRun, Rules};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::judge::Judge;
 use deadheat_confirm::minimise::Minimiser;
 use deadheat_confirm::misuse::SeenMisuse;
-use deadheat_confirm::{Baseline, Case, Isolation, Program, Stage, StageOptions};
+use deadheat_confirm::{BadEnd, Baseline, Case, Isolation, Program, Stage, StageOptions};
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -54,7 +56,7 @@ struct Work<'a> {
     store: &'a Store,
     input: &'a Input,
     baseline: &'a Baseline,
-    rules: Rules,
+    judge: Judge<'a>,
     progress: Progress,
     notices: Vec<String>,
     /// Runs without deadheat that failed.
@@ -72,14 +74,6 @@ struct Work<'a> {
     early: early::Early,
     /// What the user does not want to hear of.
     suppressed: suppressed::Suppressed,
-}
-
-/// A bad end that every ordinary run comes to.
-enum AlwaysBad {
-    /// Another schedule avoids it.
-    Schedule(BadRun),
-    /// None does.
-    Crash(BadRun),
 }
 
 /// Hunts in a program.
@@ -151,7 +145,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     if !build.debug {
         notices.push("the program has no debug information (stripped?): stacks and variables have no names".into());
     }
-    let (stage, store, input, baseline) = (&stage, &store, &input, &baseline);
+    let (stage, store, input, baseline, rules) = (&stage, &store, &input, &baseline, &rules);
     let work = Work {
         options,
         begun,
@@ -159,7 +153,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
         store,
         input,
         baseline,
-        rules,
+        judge: Judge { stage, baseline, rules },
         progress,
         notices,
         trouble: None,
@@ -250,7 +244,7 @@ impl Work<'_> {
         }
         let misuses = self.judge_misuses();
         let mut crash = None;
-        match self.fails_always(explored, &cases) {
+        match self.fails_always(explored, &cases, &phase) {
             Some(AlwaysBad::Schedule(always)) => bad.push(always),
             Some(AlwaysBad::Crash(always)) => crash = Some(always),
             None => {}
@@ -284,7 +278,7 @@ impl Work<'_> {
                 self.stage,
                 self.options.seed,
                 self.options.switch,
-                self.rules.plan.hang_yields,
+                self.judge.rules.plan.hang_yields,
             ) {
                 self.trouble = Some(error.to_string());
                 break;
@@ -327,11 +321,7 @@ impl Work<'_> {
 
     /// Bad ends of phase 1's runs, repeated.
     fn bad_endings(&mut self, phase: &PhaseOne) -> Vec<BadRun> {
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let mut found: Vec<BadRun> = Vec::new();
         // A deadlock is one though the ordinary runs show it too.
         match judge.ordinary_deadlock() {
@@ -342,7 +332,7 @@ impl Work<'_> {
             let Some(harm) = self.baseline.harm(&ending.outcome) else {
                 continue;
             };
-            if self.stop() || found.iter().any(|b| b.outcome.alike(&ending.outcome)) {
+            if self.stop() || found.iter().any(|b| b.end().same(&BadEnd::of(&ending.run))) {
                 continue;
             }
             match judge.as_freed_use(&ending.plan, &harm) {
@@ -369,11 +359,7 @@ impl Work<'_> {
 
     /// The misuses of synchronisation that all runs so far showed, each repeated.
     fn judge_misuses(&mut self) -> Vec<SeenMisuse> {
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let stage = self.stage;
         judge.misuses(&|| stage.stopped()).unwrap_or_else(|error| {
             self.trouble = self.trouble.take().or(Some(error.to_string()));
@@ -383,11 +369,7 @@ impl Work<'_> {
 
     /// Phase 2 for cycles of waiting; with a budget, for at most a third of what is left of it.
     fn confirm_cycles(&mut self, cycles: &[WaitingCycle], cases: &mut [CycleCase], phase: &PhaseOne) {
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let budget = self.options.budget.filter(|_| self.options.runs.is_none());
         let until = budget.map(|b| self.begun + (self.begun.elapsed() + b.saturating_sub(self.begun.elapsed()) / 3));
         let stage = self.stage;
@@ -398,7 +380,7 @@ impl Work<'_> {
             met: case.hits,
             hits: case.hits,
             settled: case.settled.is_some(),
-            allowed: self.rules.tries,
+            allowed: self.judge.rules.tries,
         };
         let saved = self.store.together(|| {
             for (cycle, case) in cycles.iter().zip(cases.iter()) {
@@ -424,11 +406,7 @@ impl Work<'_> {
         phase: &PhaseOne,
         others: bool,
     ) {
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let jobs = self.jobs();
         let stage = self.stage;
         let budget = self.options.budget.filter(|_| others && self.options.runs.is_none());
@@ -458,11 +436,7 @@ impl Work<'_> {
             return Explored::default();
         }
         self.progress.phase("exploring", self.stage.runs());
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let budget = self.options.budget.filter(|_| self.options.runs.is_none());
         let until = budget.map(|b| self.begun + (self.begun.elapsed() * 2 + b) / 3);
         let stage = self.stage;
@@ -498,87 +472,6 @@ impl Work<'_> {
         let harms =
             |f: &deadheat_report::Finding| f.verdict == deadheat_report::Verdict::Harmful && !f.accesses.is_empty();
         cases.iter().any(|c| c.harm.is_some()) || known.unwrap_or_default().iter().any(harms)
-    }
-
-    /// The bad end of all ordinary runs: if a run under another schedule ended well it is a schedule's doing, else it is a
-    /// crash that the program comes to by itself, as the run without deadheat must have shown too. A status is told by
-    /// the notices on ordinary runs.
-    fn fails_always(&mut self, explored: Explored, cases: &[Case]) -> Option<AlwaysBad> {
-        let outcome = self.baseline.always_fails()?.clone();
-        if self.stage.freed_uses.blocks(&self.baseline.run.records) {
-            return None;
-        }
-        let harm = outcome.as_harm()?;
-        let laid = |c: &Case| {
-            let shown = c.shown.as_ref().filter(|_| c.harm.is_some());
-            shown.is_some_and(|s| deadheat_confirm::Outcome::of(&s.run).same_cause(&outcome))
-        };
-        let known = self.store.findings(self.input.program, self.input.hash());
-        let told = |f: &deadheat_report::Finding| !f.accesses.is_empty() && f.harm.as_ref() == Some(&harm);
-        // Another harm of some pair does not tell of this one.
-        if cases.iter().any(laid) || known.unwrap_or_default().iter().any(told) {
-            return None;
-        }
-        let told = format!("{}: {}", deadheat_report::words::harm(harm.kind), harm.detail);
-        if explored.good.is_none() {
-            if matches!(outcome, deadheat_confirm::Outcome::Exit(_)) {
-                return None;
-            }
-            let others = match explored.runs {
-                0 => String::new(),
-                runs => format!(", and none of {runs} under other schedules ended well"),
-            };
-            let (by_itself, so) = match self.baseline.native.alike(&outcome) {
-                true => (true, "the program does it by itself"),
-                false => (false, "that is laid to no schedule"),
-            };
-            self.notices.push(format!(
-                "the program's ordinary runs already end badly ({told}){others}: {so}"
-            ));
-            if !by_itself || self.options.extent == Extent::Detect {
-                return None;
-            }
-        }
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
-        let shown = match judge.happened(&Baseline::plan(), &self.baseline.run) {
-            Ok(shown) => shown?,
-            Err(error) => {
-                self.trouble = self.trouble.take().or(Some(error.to_string()));
-                return None;
-            }
-        };
-        let mut bad = BadRun {
-            outcome,
-            harm,
-            shown,
-            met: false,
-        };
-        let Some(good) = explored.good else {
-            return Some(AlwaysBad::Crash(bad));
-        };
-        let stage = self.stage;
-        let until = self.minimising_until();
-        let minimiser = Minimiser {
-            stage,
-            runs: 0,
-            stop: &|| stage.stopped() || until.is_some_and(|until| Instant::now() >= until),
-            harm: &|_| None,
-        };
-        let averted = minimisation::averted(minimiser, &mut bad, &good);
-        let averted = averted.unwrap_or_else(|error| {
-            self.trouble = self.trouble.take().or(Some(error.to_string()));
-            None
-        });
-        let token = self.token(&self.execution(averted.as_ref().unwrap_or(&good)));
-        self.notices.push(format!(
-            "every ordinary run ends badly ({told}), but not a run under another schedule; that one is: deadheat replay {token} -- {}",
-            self.input.command()
-        ));
-        Some(AlwaysBad::Schedule(bad))
     }
 
     /// With a budget, half of what is left.

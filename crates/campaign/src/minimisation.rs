@@ -7,7 +7,7 @@ use deadheat_confirm::candidate::{BadRun, Shown};
 use deadheat_confirm::deadlock::CycleCase;
 use deadheat_confirm::minimise::{self, Minimiser, Showing, Story};
 use deadheat_confirm::outcome::Outcome;
-use deadheat_confirm::{Case, RunError};
+use deadheat_confirm::{BadEnd, Case, RunError};
 use deadheat_model::{Evidence, Harm, HarmKind};
 
 /// Most runs for a finding that harms, and for another.
@@ -45,7 +45,7 @@ pub fn minimise(
             let harms = case.harm.is_some();
             let pair = case.targets.clone();
             let showing = match (harms, shown.evidence) {
-                (true, Evidence::Created) => Showing::MeetsAndEnds(pair, Outcome::of(&shown.run)),
+                (true, Evidence::Created) => Showing::MeetsAndEnds(pair, BadEnd::of(&shown.run)),
                 (_, Evidence::Created) => Showing::Meets(pair),
                 _ => Showing::Unordered(pair),
             };
@@ -76,7 +76,7 @@ pub fn minimise(
 /// The bad end of all ordinary runs, and a run that ends well: the fewest switches by which it does, and with them the
 /// story of the bad end. Tells the execution that ends well so.
 pub fn averted(minimiser: Minimiser<'_>, bad: &mut BadRun, good: &Shown) -> Result<Option<Shown>, RunError> {
-    let (fails, ends_well) = (Showing::Ends(bad.outcome.clone()), Outcome::of(&good.run));
+    let (fails, ends_well) = (Showing::Ends(bad.end()), BadEnd::of(&good.run));
     let other = |outcome: &Outcome| {
         (!outcome.alike(&bad.outcome)).then(|| Harm {
             kind: HarmKind::ExitStatus,
@@ -107,7 +107,7 @@ pub fn averted(minimiser: Minimiser<'_>, bad: &mut BadRun, good: &Shown) -> Resu
 
 fn of_bad(bad: &mut BadRun) -> Task<'_> {
     Task {
-        showing: Showing::Ends(bad.outcome.clone()),
+        showing: Showing::Ends(bad.end()),
         shown: &mut bad.shown,
         harms: true,
     }

@@ -1,5 +1,6 @@
 //! A candidate before the judge: what is asked, and what its runs have shown so far.
 
+use crate::bad_end::BadEnd;
 use crate::hang;
 use crate::minimise::Story;
 use crate::outcome::Outcome;
@@ -146,9 +147,15 @@ pub struct BadRun {
 }
 
 impl BadRun {
+    /// How and where it ended.
+    pub fn end(&self) -> BadEnd {
+        BadEnd::of(&self.shown.run)
+    }
+
     /// Whether this is told by one of the others. Deadlocks at different places are told apart by their finding's name.
     pub fn is_among(&self, others: &[BadRun]) -> bool {
-        self.outcome != Outcome::Deadlock && others.iter().any(|other| other.outcome.same_cause(&self.outcome))
+        let end = self.end();
+        self.outcome != Outcome::Deadlock && others.iter().any(|other| other.end().same_cause(&end))
     }
 }
 

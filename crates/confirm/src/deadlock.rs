@@ -4,6 +4,7 @@
 //! Each try is a run under the cycle-directed policy with the next seed; every fourth holds nobody back, as for races.
 //! A run that ends badly in another way is a finding of its own. Tries depend only on the cycle and the seed.
 
+use crate::bad_end::BadEnd;
 use crate::candidate::{BAD_RUNS, BadRun, Rules, Settled, Shown, WALK};
 use crate::judge::Judge;
 use crate::outcome::Outcome;
@@ -102,10 +103,8 @@ impl Judge<'_> {
             }
             return Ok(());
         }
-        let known = case
-            .bad
-            .iter()
-            .any(|b| b.outcome.alike(&outcome) && outcome != Outcome::Deadlock);
+        let end = BadEnd::of(&run);
+        let known = outcome != Outcome::Deadlock && case.bad.iter().any(|b| b.end().same(&end));
         if case.bad.len() < BAD_RUNS
             && !known
             && let Some(harm) = self.baseline.harm(&outcome)

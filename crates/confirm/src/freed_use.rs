@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::sync::Mutex;
 
 /// A place in a loaded file: where that was put does not count.
-type Code = (String, u64);
+pub(crate) type Code = (String, u64);
 
 /// Where a freed block was used and where it was freed.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +26,7 @@ pub struct FreedUsePlace {
 }
 
 /// A code address without what differs from run to run.
-fn code(address: u64, records: &Records) -> Code {
+pub(crate) fn code(address: u64, records: &Records) -> Code {
     let modules = records.modules.iter().map(|m| (m.path.as_str(), m.bias));
     let libraries = records.libraries.iter().map(|(path, bias)| (path.as_str(), *bias));
     let below = modules.chain(libraries).filter(|(_, bias)| *bias <= address);

@@ -8,6 +8,7 @@
 //! since a program that races often is seldom clean under a policy that makes it race all the time. Tries
 //! depend only on the candidate and the seed, never on what else runs.
 
+use crate::bad_end::BadEnd;
 use crate::baseline::Baseline;
 use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped, meetings};
 use crate::hang;
@@ -266,7 +267,8 @@ impl Judge<'_> {
     fn weigh(&self, case: &mut Case, plan: &Plan, run: &Run, outcome: Outcome, harm: Harm) -> Result<(), RunError> {
         let ends: Vec<u32> = orders::ends(&case.targets, run).iter().map(|m| m.number).collect();
         let met = !ends.is_empty();
-        let known = |b: &BadRun| b.outcome.alike(&outcome) && b.met == met;
+        let came_to = BadEnd::of(run);
+        let known = |b: &BadRun| b.end().same(&came_to) && b.met == met;
         for number in ends.into_iter().rev() {
             let Some(other) = self.other_order(plan, run, number)? else {
                 continue;

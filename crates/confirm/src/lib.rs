@@ -4,7 +4,7 @@
 //! - [`stage`]: starts runs, each from the same files, input, environment and limits;
 //! - `server`: forks runs from a program that was started once, where that changes nothing but the time;
 //! - [`client`]: who talks to a program that serves; [`processes`]: all that a run has started;
-//! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended;
+//! - [`records`], [`outcome`]: what the runtime wrote of a run, and how the run ended; [`bad_end`]: and where;
 //! - [`baseline`]: the ordinary runs, against which harm is measured;
 //! - [`minimise`]: the fewest switches that still show a finding;
 //! - [`judge`]: the verdict on a candidate; [`together`]: tries directed at several candidates;
@@ -14,6 +14,7 @@
 #![deny(unsafe_code)]
 
 mod asleep;
+pub mod bad_end;
 pub mod baseline;
 pub mod candidate;
 pub mod client;
@@ -40,6 +41,7 @@ mod server;
 pub mod stage;
 pub mod together;
 
+pub use bad_end::BadEnd;
 pub use baseline::Baseline;
 pub use candidate::Case;
 pub use client::{Client, ClientEnd, Ready};

@@ -13,6 +13,7 @@
 
 mod attempts;
 
+use crate::bad_end::BadEnd;
 use crate::candidate::{meetings, unordered};
 use crate::deadlock::is_at;
 use crate::hang;
@@ -37,13 +38,13 @@ const DECISIVE: usize = 8;
 #[derive(Clone, Debug)]
 pub enum Showing {
     /// It ends like this.
-    Ends(Outcome),
+    Ends(BadEnd),
     /// It ends in the deadlock of these places.
     Cycle(Vec<CyclePlace>),
     /// The pair meets.
     Meets(Targets),
     /// The pair meets, and the run ends like this.
-    MeetsAndEnds(Targets, Outcome),
+    MeetsAndEnds(Targets, BadEnd),
     /// The pair's accesses are made in no order.
     Unordered(Targets),
 }
@@ -54,13 +55,13 @@ impl Showing {
         let outcome = Outcome::of(run);
         let meets = |pair: &Targets| meetings(pair, run).next().is_some();
         match self {
-            Showing::Ends(end) => outcome.alike(end),
+            Showing::Ends(end) => BadEnd::of(run).same(end),
             Showing::Cycle(places) => {
                 let deadlock = run.records.deadlock.as_ref();
                 outcome == Outcome::Deadlock && deadlock.is_some_and(|d| is_at(places, d))
             }
             Showing::Meets(pair) => meets(pair) && !outcome.inconclusive(),
-            Showing::MeetsAndEnds(pair, end) => meets(pair) && outcome.alike(end),
+            Showing::MeetsAndEnds(pair, end) => meets(pair) && BadEnd::of(run).same(end),
             Showing::Unordered(pair) => unordered(pair, run).is_some() && !outcome.inconclusive(),
         }
     }

@@ -153,16 +153,6 @@ impl Outcome {
         }
     }
 
-    /// Whether one finding tells of both: the same kind of end, or uses of blocks that were freed at one place.
-    pub fn same_cause(&self, other: &Outcome) -> bool {
-        match (self, other) {
-            (Outcome::FreedUse { place: a, .. }, Outcome::FreedUse { place: b, .. }) if a.freed.is_some() => {
-                a.freed == b.freed
-            }
-            _ => self.alike(other),
-        }
-    }
-
     /// Whether the two are the same kind of end (details such as addresses apart).
     pub fn alike(&self, other: &Outcome) -> bool {
         match (self, other) {

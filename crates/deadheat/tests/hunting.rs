@@ -124,6 +124,23 @@ fn a_deadlock_is_shown_with_its_threads() {
 }
 
 #[test]
+fn crashes_at_two_places_are_two_findings() {
+    let place = Place::new("two-crashes");
+    place.build("two", include_str!("../../../cases/c/order/two_crashes.c"));
+    let (status, told) = place.run(&["hunt", "--format", "json", "--", "./two"]);
+    assert_eq!(status, 1, "{told}");
+    let report: serde_json::Value =
+        serde_json::from_str(told.split_inclusive("\n}\n").next().expect("text")).expect("JSON");
+    let findings = report["findings"].as_array().expect("findings");
+    let mut places: Vec<&str> = findings
+        .iter()
+        .filter_map(|f| f["ended_at"]["stack"][0]["function"].as_str())
+        .collect();
+    places.sort_unstable();
+    assert_eq!(places, ["read_index", "read_table"], "{told}");
+}
+
+#[test]
 fn the_users_files_stay_as_they_are() {
     let place = Place::new("files");
     place.build("untidy", UNTIDY);

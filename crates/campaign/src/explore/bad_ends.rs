@@ -89,12 +89,3 @@ impl Explorer<'_> {
         (outcome == Outcome::Hang).then_some(Ending { plan, run, outcome })
     }
 }
-
-/// Whether two bad runs ended at the same place.
-pub(super) fn same_place(a: &Ending, b: &Ending) -> bool {
-    let place = |e: &Ending| {
-        let at = e.run.records.ended.as_ref().and_then(|r| r.at.as_ref());
-        at.map(|at| format!("{at:?}"))
-    };
-    place(a) == place(b)
-}

@@ -4,7 +4,6 @@
 //! A batch is made before any of it runs, and taken in by number. Its size does not depend on how many runs are done
 //! side by side, so neither does what an exploration comes to.
 
-use super::bad_ends::same_place;
 use super::input_files::InputFiles;
 use super::{Exploration, Explored, Explorer, SUSPECTED_HANG};
 use crate::explored_input::changed;
@@ -13,7 +12,7 @@ use crate::phase_one::PhaseOne;
 use crate::site_index::SiteIndex;
 use deadheat_confirm::candidate::Rules;
 use deadheat_confirm::records::Records;
-use deadheat_confirm::{End, Isolation, Outcome, Program, RunError, Stage};
+use deadheat_confirm::{BadEnd, End, Isolation, Outcome, Program, RunError, Stage};
 use deadheat_explore::{Next, Path, Prune};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
 use deadheat_wire::trace::Trace;
@@ -311,7 +310,7 @@ impl Explorer<'_> {
             && !self
                 .bad
                 .iter()
-                .any(|(_, known, _)| known.outcome.alike(&ending.outcome) && same_place(known, &ending))
+                .any(|(_, known, _)| BadEnd::of(&known.run).same(&BadEnd::of(&ending.run)))
         {
             new = true;
             self.bad.push((number, ending, phase));

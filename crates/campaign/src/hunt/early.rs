@@ -7,7 +7,6 @@ use crate::candidate::Candidate;
 use crate::exploration::{self, Explored};
 use crate::phase_one::PhaseOne;
 use crate::{cause, confirmation};
-use deadheat_confirm::judge::Judge;
 use deadheat_confirm::{Case, RunError};
 use deadheat_wire::plan::Targets;
 use std::collections::HashMap;
@@ -48,11 +47,7 @@ impl Work<'_> {
     }
 
     fn early_runs(&mut self, candidates: &[Candidate], phase: &PhaseOne) -> Result<(), RunError> {
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let budget = self.options.budget.filter(|_| self.options.runs.is_none());
         let until = budget.map(|b| self.begun + b / PHASE_ONE / 2);
         let stage = self.stage;

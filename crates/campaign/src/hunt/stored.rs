@@ -90,7 +90,7 @@ impl Work<'_> {
             .flatten()
             .filter(|t| t.tries > 0 && self.options.oracle.is_empty())
         {
-            let done = t.is_done(self.rules.tries);
+            let done = t.is_done(self.judge.rules.tries);
             if (t.settled || done) && t.hits > 0 && !self.stored_as_real(&cycle.fingerprint) {
                 return case;
             }
@@ -118,7 +118,7 @@ impl Work<'_> {
             .flatten();
         // What was settled may be so without the oracle.
         if let Some(t) = known.filter(|t| t.tries > 0 && self.options.oracle.is_empty()) {
-            let done = t.is_done(self.rules.tries);
+            let done = t.is_done(self.judge.rules.tries);
             if (t.settled || done) && t.hits > 0 && !self.stored_as_real(&print) {
                 return case;
             }
@@ -145,7 +145,7 @@ impl Work<'_> {
                     met: case.met,
                     hits: case.hits,
                     settled: case.settled.is_some(),
-                    allowed: self.rules.tries,
+                    allowed: self.judge.rules.tries,
                 };
                 self.store
                     .save_tried(&candidate.fingerprint(), self.input.program, self.input.hash(), &tried)?;

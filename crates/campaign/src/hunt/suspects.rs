@@ -15,7 +15,6 @@ use crate::site_index::SiteIndex;
 use crate::statement::Statement;
 use deadheat_confirm::Case;
 use deadheat_confirm::candidate::BadRun;
-use deadheat_confirm::judge::Judge;
 use deadheat_model::{AccessKind, FindingKind, SiteKind};
 use deadheat_report::Finding;
 use deadheat_report::finding::Access;
@@ -222,11 +221,7 @@ impl Work<'_> {
         if suspects.cases.is_empty() {
             return;
         }
-        let judge = Judge {
-            stage: self.stage,
-            baseline: self.baseline,
-            rules: &self.rules,
-        };
+        let judge = self.judge;
         let budget = self.options.budget.filter(|_| self.options.runs.is_none());
         let until = budget.map(|b| self.begun + (self.begun.elapsed() + b) / 2);
         let stage = self.stage;
