@@ -90,15 +90,22 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Entry sites of these functions as the runs of an input number them, ascending.
+    /// Entry sites of these functions as the runs of an input number them, ascending: a library that is loaded again
+    /// has another number each time.
     pub fn entries(&self, one: &One, functions: &[u32]) -> Vec<SiteId> {
         let modules = one.measured.as_ref().map_or(&[][..], |m| &m.modules);
-        let mut entries: Vec<_> = functions
-            .iter()
-            .filter_map(|f| {
-                let (module, index) = self.places.get(*f as usize)?;
-                let module = modules.iter().position(|m| m == module)? as u16;
-                Some(SiteId { module, index: *index })
+        let mut numbers: HashMap<&str, Vec<u16>> = HashMap::new();
+        for (module, number) in modules.iter().zip(0..) {
+            numbers.entry(module).or_default().push(number);
+        }
+        let places = functions.iter().filter_map(|f| self.places.get(*f as usize));
+        let mut entries: Vec<_> = places
+            .flat_map(|(module, index)| {
+                let numbers = numbers.get(module.as_str()).into_iter().flatten();
+                numbers.map(|module| SiteId {
+                    module: *module,
+                    index: *index,
+                })
             })
             .collect();
         entries.sort_unstable();
@@ -358,6 +365,7 @@ fn number(all: &mut Inputs) {
         one.pairs = pairs.collect();
         one.functions = local.iter().copied().filter(|n| *n != u32::MAX).collect();
         one.functions.sort_unstable();
+        one.functions.dedup();
         let ran = measured.statements.iter().filter_map(|(function, site, threads)| {
             let function = number(*function)?;
             let module = measured.modules.get(usize::from(site.module))?;

@@ -428,3 +428,31 @@ fn functions_that_were_inlined_are_told_apart_by_the_threads_that_run_them() {
     assert_eq!(chosen(&[]), [true, true, true]);
     assert_eq!(chosen(&["--pairs-only"]).iter().filter(|c| **c).count(), 1);
 }
+
+/// Loads a library twice, under another number each time; only then it races.
+const RELOADED: &str = "#include <dlfcn.h>\n#include <pthread.h>\nstatic void (*step)(int);\nstatic int round_of;\n\
+    static void *work(void *a) { step(round_of); return a; }\n\
+    static void use(void) { void *library = dlopen(\"./libstep.so\", RTLD_NOW); pthread_t t; round_of++;\n\
+    step = (void (*)(int))dlsym(library, \"step\"); pthread_create(&t, 0, work, 0); step(round_of);\n\
+    pthread_join(t, 0); dlclose(library); }\n\
+    int main(void) { use(); use(); return 0; }\n";
+const STEP: &str = "int late;\nvoid step(int round) { if (round > 1) late++; }\n";
+
+#[test]
+fn functions_of_a_library_that_is_loaded_again_are_watched() {
+    let place = Place::new("select-reloaded");
+    let flags = ["-O1", "-shared", "-fPIC", "-o", "libstep.so"];
+    place.build_with("cc", "libstep.c", STEP, &flags);
+    place.build("reloaded", RELOADED);
+    std::fs::write(place.join("inputs.txt"), "a\n").unwrap();
+    let (_, told) = place.run(&[
+        "detect",
+        "--inputs",
+        "inputs.txt",
+        "--format",
+        "json",
+        "--",
+        "./reloaded",
+    ]);
+    assert_eq!(json(&told)["findings"][0]["object"]["name"], "late", "{told}");
+}
