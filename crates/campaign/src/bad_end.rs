@@ -245,6 +245,8 @@ pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
         inputs: Vec::new(),
         tries: 0,
         hits: 0,
+        directed_tries: 0,
+        directed_hits: 0,
         probability: None,
         replay: None,
         reasons: Vec::new(),

@@ -87,6 +87,8 @@ impl<'a> Names<'a> {
             inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
+            directed_tries: case.directed,
+            directed_hits: case.directed_hits,
             probability: None,
             replay: None,
             reasons: Vec::new(),

@@ -52,6 +52,8 @@ impl Names<'_> {
             inputs: Vec::new(),
             tries: 0,
             hits: 0,
+            directed_tries: 0,
+            directed_hits: 0,
             probability: None,
             replay: None,
             reasons: match seen.repeated {

@@ -318,6 +318,8 @@ fn blank(kind: FindingKind, fingerprint: String) -> Finding {
         inputs: Vec::new(),
         tries: 0,
         hits: 0,
+        directed_tries: 0,
+        directed_hits: 0,
         probability: None,
         replay: None,
         reasons: vec![],

@@ -214,6 +214,8 @@ impl WaitingCycle {
             inputs: Vec::new(),
             tries: case.tries,
             hits: case.hits,
+            directed_tries: 0,
+            directed_hits: 0,
             probability: None,
             replay: None,
             reasons: vec![],

@@ -5,7 +5,7 @@ use crate::hang;
 use crate::minimise::Story;
 use crate::outcome::Outcome;
 use crate::stage::Run;
-use deadheat_model::{Evidence, Harm};
+use deadheat_model::{Evidence, Harm, ThreadId};
 use deadheat_wire::plan::{Mode, Plan, Policy, Scheduling, Targets};
 use deadheat_wire::record::{Meeting, Unordered};
 
@@ -68,6 +68,12 @@ impl Rules {
 
     fn usual_plan(&self, case: &Case) -> Plan {
         let number = case.tries;
+        let later = |mut plan: Plan| {
+            if let Policy::RaceDirected { last, .. } = &mut plan.policy {
+                *last = case.last;
+            }
+            plan
+        };
         if let (0, Some(seen)) = (number, case.seen.clone()) {
             return Plan {
                 mode: Mode::Confirm(case.targets.clone()),
@@ -77,7 +83,7 @@ impl Rules {
                 ..self.plan.clone()
             };
         }
-        self.directed_or_walk(&case.targets, number)
+        later(self.directed_or_walk(&case.targets, number))
     }
 
     /// A try directed at these statements, or the walk of that number.
@@ -96,6 +102,7 @@ impl Rules {
             switch: self.switch,
             postponements: self.postponements,
             flip: None,
+            last: None,
         };
         Plan {
             mode: Mode::Confirm(targets.clone()),
@@ -195,6 +202,14 @@ pub struct Case {
     pub met: u32,
     /// Tries that showed the pair (met or unordered).
     pub hits: u32,
+    /// Tries that held threads back at these statements alone, as against those that repeat the schedule in which the pair
+    /// was seen and those that direct nothing.
+    pub directed: u32,
+    /// Those of them that showed it.
+    pub directed_hits: u32,
+    /// A thread that comes to its statement in the way of the others, as the last try that missed showed: it comes last in
+    /// the next one.
+    pub(crate) last: Option<ThreadId>,
     /// Tries that were directed at others too.
     pub together: u32,
     /// Tries of which nothing can be said: stopped by a limit.
@@ -223,6 +238,24 @@ impl Case {
         Case {
             targets,
             ..Case::default()
+        }
+    }
+
+    /// Counts a directed try. If it missed the pair, and did not end early, it tells who comes last in the next one.
+    pub(crate) fn note_directed(&mut self, plan: &Plan, run: &Run, hit: bool, tells_nothing: bool) {
+        let Policy::RaceDirected {
+            postponements: 1..,
+            last,
+            ..
+        } = plan.policy
+        else {
+            return;
+        };
+        self.directed += 1;
+        self.directed_hits += u32::from(hit);
+        if !tells_nothing {
+            let let_go = run.records.ended.as_ref().and_then(|ended| ended.let_go);
+            self.last = let_go.filter(|thread| Some(*thread) != last);
         }
     }
 

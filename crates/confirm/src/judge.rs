@@ -82,7 +82,9 @@ impl Judge<'_> {
         let hit = met || case.unordered(&run).is_some();
         case.met += u32::from(met);
         case.hits += u32::from(hit);
-        if let Some(harm) = self.baseline.harm(&outcome) {
+        let harm = self.baseline.harm(&outcome);
+        case.note_directed(&plan, &run, hit, met || harm.is_some());
+        if let Some(harm) = harm {
             case.harms += 1;
             if case.harm.is_none() || !met {
                 self.weigh(case, &plan, &run, outcome, harm)?;

@@ -276,6 +276,7 @@ mod tests {
             back_edges: 0,
             virtual_ns: 0,
             target_hits: 0,
+            let_go: None,
             order: 0,
             wakes: 0,
             others: false,

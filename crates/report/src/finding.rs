@@ -84,10 +84,16 @@ pub struct Finding {
     /// Further inputs under which its statements are suspicious, of those that were looked at: names in the store.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<String>,
-    /// Runs directed at it.
+    /// Runs that were made for it, some of which hold nobody back.
     pub tries: u32,
-    /// Runs that showed it.
+    /// Those of them that showed it.
     pub hits: u32,
+    /// Those of `tries` that held threads back at its statements; 0 where that was not counted.
+    #[serde(default, skip_serializing_if = "none")]
+    pub directed_tries: u32,
+    /// Those of them that showed it.
+    #[serde(default, skip_serializing_if = "none")]
+    pub directed_hits: u32,
     /// 95 % confidence interval (Wilson) of the probability that a run directed at it shows it; null if none was.
     #[serde(default)]
     pub probability: Option<Interval>,
@@ -437,8 +443,17 @@ impl Report {
 impl Finding {
     /// Computes the probability from hits and tries; those of a stored finding may have grown since.
     pub(crate) fn counted(mut self) -> Finding {
-        self.probability = Interval::wilson(self.hits, self.tries);
+        let (hits, tries) = self.share();
+        self.probability = Interval::wilson(hits, tries);
         self
+    }
+
+    /// Hits and tries: of the directed ones, where these were counted.
+    pub(crate) fn share(&self) -> (u32, u32) {
+        match self.directed_tries {
+            0 => (self.hits, self.tries),
+            tries => (self.directed_hits, tries),
+        }
     }
 
     /// The number in its label.

@@ -60,7 +60,8 @@ impl Row {
             .findings
             .iter()
             .filter(|f| f.verdict >= Verdict::Real && f.tries > 0 && f.hits > 0)
-            .map(|f| f64::from(f.hits) / f64::from(f.tries))
+            .map(|f| f.share())
+            .map(|(hits, tries)| f64::from(hits) / f64::from(tries))
             .collect();
         let mean = shares.iter().sum::<f64>() / shares.len() as f64;
         Row {

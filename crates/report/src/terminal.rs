@@ -288,16 +288,21 @@ fn siblings(out: &mut String, group: &[&Finding]) -> std::fmt::Result {
 }
 
 fn evidence(out: &mut String, f: &Finding) -> std::fmt::Result {
-    let likely = Interval::wilson(f.hits, f.tries)
+    let (directed_hits, directed) = f.share();
+    let likely = Interval::wilson(directed_hits, directed)
         .map(Interval::percent)
         .unwrap_or_default();
     match f.evidence {
         Some(e) if f.tries > 0 && f.hits > 0 => {
             let (hits, tries) = (f.hits, f.tries);
             let told = words::evidence(e);
+            let of_these = match directed {
+                n if n == tries => String::new(),
+                n => format!(", {directed_hits} of the {n} directed at it"),
+            };
             writeln!(
                 out,
-                "  shown in {hits} of {tries} runs ({likely} of such runs, 95 % confidence), one of them repeated: {told}"
+                "  shown in {hits} of {tries} runs{of_these} ({likely} of such runs, 95 % confidence), one of them repeated: {told}"
             )
         }
         Some(e) => writeln!(out, "  shown in a run that was repeated: {}", words::evidence(e)),

@@ -214,6 +214,7 @@ pub fn finish(how: EndKind, place: Option<Place>) {
         back_edges: observe::back_edges(),
         virtual_ns: crate::clock::now(),
         target_hits: observe::target_hits(),
+        let_go: s.let_go(),
         wakes: s.wakes,
         others: s.others,
         at,

@@ -193,12 +193,14 @@ fn policy(plan: &Plan) -> AnyPolicy {
             switch,
             postponements,
             flip,
+            last,
         } => Kind::RaceDirected(Parameters {
             seed: *seed,
             switch: *switch,
             postponements: *postponements,
             patience: deadheat_schedule::PATIENCE,
             flip: *flip,
+            last: *last,
         }),
         Policy::CycleDirected {
             seed,

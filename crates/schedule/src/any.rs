@@ -11,7 +11,7 @@ use crate::{
     Policy, Pos, Question, RaceDirected, RacingPair, Random, Replay, Surw, Turn,
 };
 use alloc::vec::Vec;
-use deadheat_model::Operation;
+use deadheat_model::{Operation, ThreadId};
 
 /// A policy by its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,14 @@ impl AnyPolicy {
             one,
             pair,
             meetings: Meetings::default(),
+        }
+    }
+
+    /// The first thread that was held back and let go since nobody else worked, under a race-directed policy.
+    pub fn let_go(&self) -> Option<ThreadId> {
+        match &self.one {
+            One::RaceDirected(policy) => policy.let_go(),
+            _ => None,
         }
     }
 

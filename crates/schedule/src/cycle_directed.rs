@@ -120,7 +120,7 @@ impl Policy for CycleDirected {
                 }
             }
         }
-        Answer::run(self.held.go_on(q))
+        Answer::run(self.held.go_on(q, None))
     }
 
     fn stays(&mut self, step: u64, next: &Operation) -> bool {

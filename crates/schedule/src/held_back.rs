@@ -55,6 +55,12 @@ pub(crate) struct HeldBack {
     slept: u64,
     /// Deadline of the first of them.
     dozing: Option<u64>,
+    /// Who is let go last, if there is a choice.
+    last: Option<ThreadId>,
+    /// The first that was let go since nobody else worked.
+    let_go: Option<ThreadId>,
+    /// The last that was let go though others could have been.
+    chosen: Option<ThreadId>,
 }
 
 impl HeldBack {
@@ -72,7 +78,20 @@ impl HeldBack {
             ways: 0,
             slept: 0,
             dozing: None,
+            last: None,
+            let_go: None,
+            chosen: None,
         }
+    }
+
+    /// The same, with a thread that is let go last.
+    pub fn with_last(self, last: Option<ThreadId>) -> HeldBack {
+        HeldBack { last, ..self }
+    }
+
+    /// Who was let go since nobody else worked: the last one that could have stayed instead of others, else the first.
+    pub fn let_go(&self) -> Option<ThreadId> {
+        self.chosen.or(self.let_go)
     }
 
     /// The source of randomness.
@@ -133,16 +152,27 @@ impl HeldBack {
 
     /// Takes a random thread out of the postponed set (algorithm 1, line 27).
     fn release(&mut self) -> Option<ThreadId> {
-        if self.postponed.is_empty() {
+        let several = self.postponed.len() > 1;
+        let others = self
+            .postponed
+            .iter()
+            .filter(|p| !several || Some(p.thread) != self.last);
+        let others: Vec<ThreadId> = others.map(|p| p.thread).collect();
+        if others.is_empty() {
             return None;
         }
-        let at = self.walk.rng().below(self.postponed.len() as u64) as usize;
+        let released = others[self.walk.rng().below(others.len() as u64) as usize];
         (self.ways, self.slept, self.dozing) = (0, 0, None);
-        Some(self.postponed.remove(at).thread)
+        self.postponed.retain(|p| p.thread != released);
+        self.let_go.get_or_insert(released);
+        if several {
+            self.chosen = Some(released);
+        }
+        Some(released)
     }
 
-    /// Who runs next of those that are not postponed, or whom to release.
-    pub fn go_on(&mut self, q: &Question<'_>) -> ThreadId {
+    /// Who runs next of those that are not postponed, or whom to release; `last` only if there is nobody else.
+    pub fn go_on(&mut self, q: &Question<'_>, last: Option<ThreadId>) -> ThreadId {
         let overdue = |p: &Postponed| q.step.saturating_sub(p.since) > self.patience;
         if let Some(at) = self.postponed.iter().position(overdue) {
             return self.postponed.remove(at).thread;
@@ -153,7 +183,11 @@ impl HeldBack {
         }
         let postponed = &self.postponed;
         let free = |e: &Enabled| postponed.iter().all(|p| p.thread != e.thread);
-        self.walk.pick(q, free).unwrap_or_else(|| q.oldest_or_running())
+        let others = |e: &Enabled| free(e) && Some(e.thread) != last;
+        let picked = last.and_then(|_| self.walk.pick(q, others));
+        picked
+            .or_else(|| self.walk.pick(q, free))
+            .unwrap_or_else(|| q.oldest_or_running())
     }
 
     /// Whom to run if nobody works: of the threads that are not postponed, all spin, yield, sleep or wait.

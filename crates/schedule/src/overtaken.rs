@@ -151,7 +151,7 @@ impl Policy for Overtaken {
                 }
             }
         }
-        Answer::run(self.held.go_on(q))
+        Answer::run(self.held.go_on(q, None))
     }
 
     fn stays(&mut self, step: u64, next: &Operation) -> bool {

@@ -33,6 +33,9 @@ pub struct Parameters {
     pub patience: u64,
     /// Resolve the meeting with this number the other way.
     pub flip: Option<u32>,
+    /// Runs only where nobody else can, until some thread stands before a target, and is let go last: one that comes to
+    /// its statement with a lock that the other statement is behind has to come second.
+    pub last: Option<ThreadId>,
 }
 
 /// Brings two threads to the pair at once.
@@ -42,6 +45,11 @@ pub struct RaceDirected {
     meetings: Meetings,
     flip: Option<u32>,
     held: HeldBack,
+    last: Option<ThreadId>,
+    /// Whether several threads could run at some point.
+    several: bool,
+    /// The first thread after that which came to a statement while nobody else could run: it was not held back.
+    alone: Option<ThreadId>,
     /// The rest of R after a coin that went against the arriving thread: each runs past its access in turn.
     executing: VecDeque<ThreadId>,
 }
@@ -59,18 +67,28 @@ impl RaceDirected {
             postponements,
             patience,
             flip,
+            last,
         } = parameters;
         RaceDirected {
             pair,
             meetings: Meetings::default(),
             flip,
-            held: HeldBack::new(seed, switch, postponements, patience),
+            held: HeldBack::new(seed, switch, postponements, patience).with_last(last),
+            last,
+            several: false,
+            alone: None,
             executing: VecDeque::new(),
         }
     }
 
+    /// The first thread that had to be let go since nobody else worked, or one that came when nobody else could.
+    pub fn let_go(&self) -> Option<ThreadId> {
+        self.held.let_go().or(self.alone)
+    }
+
     /// Lines 8 to 19 of the algorithm: a real race, resolved at random.
     fn meet(&mut self, q: &Question<'_>, arriving: &Access, racing: &[ThreadId]) -> Answer {
+        self.last = None;
         let inverted = self.flip == Some(self.meetings.next_number());
         let arriving_first = self.held.rng().coin() != inverted;
         // Who comes second may do so at any moment after: half the time nobody is held back any longer.
@@ -98,6 +116,7 @@ impl RaceDirected {
     }
 
     fn postpone(&mut self, q: &Question<'_>, access: &Access) {
+        self.last = None;
         self.held.postpone(q.step, access.thread, statement(access.site));
     }
 
@@ -112,7 +131,13 @@ impl RaceDirected {
 
     /// Who runs where no race has just been resolved.
     fn go_on(&mut self, q: &Question<'_>) -> ThreadId {
-        self.executing.pop_front().unwrap_or_else(|| self.held.go_on(q))
+        if q.cause.gives_way() {
+            // It may be what the others wait for.
+            self.last = None;
+        }
+        self.executing
+            .pop_front()
+            .unwrap_or_else(|| self.held.go_on(q, self.last))
     }
 }
 
@@ -121,6 +146,7 @@ impl Policy for RaceDirected {
         let stands = |thread: ThreadId| thread != q.running && q.entry(thread).is_some_and(|e| e.access().is_some());
         self.held.keep(stands);
         self.executing.retain(|&t| stands(t));
+        self.several |= q.enabled.len() > 1;
         if let Some(arriving) = self.pair.arrival(q) {
             let racing: Vec<ThreadId> = self.pair.racing(&arriving, q.enabled).collect();
             let meets = !racing.is_empty();
@@ -138,13 +164,15 @@ impl Policy for RaceDirected {
             // Alone, a thread would be released at once: that shall not use up its bound.
             if q.enabled.len() > 1 {
                 self.postpone(q, &arriving);
+            } else if self.several {
+                self.alone.get_or_insert(arriving.thread);
             }
         }
         Answer::run(self.go_on(q))
     }
 
     fn stays(&mut self, step: u64, next: &Operation) -> bool {
-        if !self.held.is_empty() || !self.executing.is_empty() {
+        if !self.held.is_empty() || !self.executing.is_empty() || self.last.is_some() {
             return false;
         }
         match next {

@@ -2,7 +2,7 @@
 
 mod tiny;
 
-use deadheat_schedule::{PATIENCE, Parameters};
+use deadheat_schedule::{AnyPolicy, Kind, PATIENCE, Parameters};
 use tiny::Statement::*;
 use tiny::{Outcome, Program, by_the_paper, directed, pair, program};
 
@@ -275,4 +275,32 @@ fn the_coin_is_fair_and_tells_the_truth() {
         firsts += usize::from(met.arriving_first);
     }
     assert!((35..=65).contains(&firsts), "{firsts}");
+}
+
+/// Who comes to its statement with a lock that is in the other's way has to come second: a run that misses the pair tells
+/// who that is, and the next one meets it.
+#[test]
+fn the_one_in_the_way_comes_last() {
+    let under_lock: &[_] = &[(0, Lock(0)), (1, Write(DATA, 1)), (0, Unlock(0))];
+    let behind_it: &[_] = &[(0, Lock(0)), (0, Unlock(0)), (2, Read(DATA))];
+    let program = program(&[under_lock, behind_it]);
+    let sides = pair(1, 2);
+    let mut missed = 0;
+    for seed in 0..100 {
+        let run = |last| {
+            let parameters = Parameters {
+                last,
+                ..by_the_paper(seed)
+            };
+            let mut policy = AnyPolicy::from_plan(Kind::RaceDirected(parameters), sides.clone());
+            let outcome = tiny::run(&program, &mut policy, &sides);
+            (!outcome.met.is_empty(), policy.let_go())
+        };
+        let (met, let_go) = run(None);
+        if !met {
+            missed += 1;
+            assert!(let_go.is_some() && run(let_go).0, "seed {seed}: {let_go:?}");
+        }
+    }
+    assert!(missed > 10, "{missed}");
 }

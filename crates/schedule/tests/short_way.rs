@@ -102,9 +102,10 @@ fn random() {
 
 #[test]
 fn race_directed() {
-    for flip in [None, Some(0), Some(3)] {
+    for (flip, last) in [(None, None), (Some(0), None), (Some(3), Some(ThreadId(1)))] {
         let parameters = Parameters {
             seed: 9,
+            last,
             switch: 200,
             postponements: 20,
             patience: 40,

@@ -196,6 +196,8 @@ pub enum Policy {
         postponements: u32,
         /// Resolve the meeting with this number the other way; nothing else changes.
         flip: Option<u32>,
+        /// Runs only where nobody else can, until another thread stands before a target.
+        last: Option<ThreadId>,
     },
     /// A recorded schedule.
     Replay {
@@ -376,8 +378,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                14,
-                "0e03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb170100000000010001000000000000000001"
+                15,
+                "0f03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb170100000000010001000000000000000001"
             )
         );
     }

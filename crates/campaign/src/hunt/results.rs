@@ -219,8 +219,14 @@ impl Work<'_> {
         for known in stored {
             match all.iter_mut().find(|f| f.fingerprint == known.fingerprint) {
                 Some(now) if known.verdict > now.verdict => {
-                    let (tries, hits) = (now.tries.max(known.tries), now.hits.max(known.hits));
-                    *now = Finding { tries, hits, ..known };
+                    let most = std::cmp::max_by_key(&*now, &known, |f| f.tries).clone();
+                    *now = Finding {
+                        tries: most.tries,
+                        hits: most.hits,
+                        directed_tries: most.directed_tries,
+                        directed_hits: most.directed_hits,
+                        ..known
+                    };
                 }
                 Some(_) => {}
                 None if self.suppresses(&known) => {}

@@ -39,6 +39,8 @@ fn finding(fingerprint: &str, verdict: Verdict) -> Finding {
         inputs: Vec::new(),
         tries: 1,
         hits: 1,
+        directed_tries: 0,
+        directed_hits: 0,
         probability: None,
         replay: None,
         reasons: vec![],

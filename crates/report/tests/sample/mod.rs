@@ -65,6 +65,8 @@ fn finding(id: &str, kind: FindingKind, verdict: Verdict) -> Finding {
         inputs: Vec::new(),
         tries: 20,
         hits: 0,
+        directed_tries: 0,
+        directed_hits: 0,
         probability: Interval::wilson(0, 20),
         replay: None,
         reasons: vec![],

@@ -7,8 +7,8 @@ use crate::thread::Thread;
 use crate::trail::{Event, Trail};
 use crate::{clock, lock_order, observe, targets};
 use deadheat_detect::LockId;
-use deadheat_model::{Access, LockMode, ObjectKind, Operation};
-use deadheat_schedule::Policy;
+use deadheat_model::{Access, LockMode, ObjectKind, Operation, ThreadId};
+use deadheat_schedule::{AnyPolicy, Policy};
 use deadheat_wire::plan::Spot;
 
 /// Slots of the cache of locks passed.
@@ -46,6 +46,11 @@ pub fn forget(address: u64) {
 }
 
 impl Scheduler {
+    /// The first thread that the policy held back and had to let go.
+    pub fn let_go(&self) -> Option<ThreadId> {
+        self.policy.as_ref().and_then(AnyPolicy::let_go)
+    }
+
     /// How many points the thread may pass without a decision: of any kind, and if the last of them is a target.
     pub fn spare(&self, t: &Thread) -> [u32; 2] {
         if t.keep > 0 || t.pending & !t.mask != 0 || self.restless {

@@ -34,6 +34,7 @@ pub fn by_the_paper(seed: u64) -> Parameters {
         postponements: 100,
         patience: PATIENCE,
         flip: None,
+        last: None,
     }
 }
 
