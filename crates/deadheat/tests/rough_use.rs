@@ -121,3 +121,28 @@ fn a_budget_that_is_too_short_is_named_as_that() {
     let (status, told) = place.run(&["report"]);
     assert!(status == 3 && told.contains("holds nothing yet"), "{told}");
 }
+
+/// Aborts unless it, its thread, its child and a program that it starts are told of so many processors.
+const PROCESSORS: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <sched.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+    #include <sys/syscall.h>\n#include <sys/wait.h>\n#include <unistd.h>\n\
+    static int wanted;\n\
+    static void see(int n) { if (n != wanted) abort(); }\n\
+    static int own(void) { cpu_set_t s; return sched_getaffinity(0, sizeof s, &s) ? -1 : CPU_COUNT(&s); }\n\
+    static void *work(void *a) { cpu_set_t s; see(own());\n\
+    if (pthread_getaffinity_np(pthread_self(), sizeof s, &s)) abort(); see(CPU_COUNT(&s));\n\
+    int first = 0; while (!CPU_ISSET(first, &s)) first++; CPU_ZERO(&s); CPU_SET(first, &s);\n\
+    if (sched_setaffinity(0, sizeof s, &s)) abort(); if (own() != 1) abort(); return a; }\n\
+    int main(int argc, char **argv) { cpu_set_t s; CPU_ZERO(&s); if (argc != 2) return 9; wanted = atoi(argv[1]); see(own());\n\
+    if (syscall(SYS_sched_getaffinity, 0, sizeof s, &s) < 0) abort(); see(CPU_COUNT(&s));\n\
+    FILE *p = popen(\"nproc\", \"r\"); int n = 0; if (fscanf(p, \"%d\", &n) != 1) abort(); pclose(p); see(n);\n\
+    pid_t child = fork(); if (!child) { see(own()); _exit(0); } int status; waitpid(child, &status, 0); if (status) abort();\n\
+    pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); return 0; }\n";
+
+#[test]
+fn a_program_sees_the_processors_that_it_was_started_with() {
+    let place = Place::new("processors");
+    place.build("processors", PROCESSORS);
+    let number = std::thread::available_parallelism().expect("a number").to_string();
+    let (status, told) = place.run(&["hunt", "--runs", "2", "--", "./processors", &number]);
+    assert!(status == 0 && !told.contains("badly"), "{told}");
+}

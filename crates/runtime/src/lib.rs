@@ -53,6 +53,7 @@ mod objects;
 mod observe;
 mod outside;
 mod peer;
+mod processor;
 mod quarantine;
 mod range;
 mod real;

@@ -104,6 +104,7 @@ fn read(path: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn take_control(plan: Plan) {
+    crate::processor::start();
     if let Some(limit) = plan.stack_limit {
         restore_stack_limit(limit);
     }

@@ -24,7 +24,7 @@ unsafe fn replace(_t: &mut Thread, environment: Strings, call: impl FnOnce() -> 
     }
     crate::token::scheduler().others = true;
     leaves();
-    let result = call();
+    let result = crate::processor::lent(call);
     stays();
     result
 }

@@ -41,6 +41,7 @@ interpose! {
 extern "C" fn in_child() {
     let Some(t) = me() else { return };
     t.kernel_id = crate::sys::gettid();
+    crate::processor::forked();
     if !plan::plan().is_some_and(|p| p.follow) {
         token::stop();
         return;

@@ -8,6 +8,7 @@ pub mod barrier;
 pub mod condition;
 pub mod mutex;
 pub mod once;
+mod processors;
 mod rand;
 pub mod random;
 pub mod rwlock;
@@ -126,8 +127,6 @@ const HARMLESS: &[&str] = &[
     "pthread_getattr_np",
     "pthread_setname_np",
     "pthread_getname_np",
-    "pthread_setaffinity_np",
-    "pthread_getaffinity_np",
     "pthread_setschedparam",
     "pthread_getschedparam",
     "pthread_setschedprio",

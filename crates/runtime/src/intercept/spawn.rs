@@ -44,7 +44,7 @@ macro_rules! spawn {
             let own = without_plan(environment);
             let environment = own.as_ref().map_or(environment, |list| list.as_ptr());
             let call = real!($name: fn(*mut pid_t, *const c_char, *const c_void, *const c_void, Strings, Strings) -> c_int);
-            let result = call(pid, file, actions, attributes, arguments, environment);
+            let result = crate::processor::lent(|| call(pid, file, actions, attributes, arguments, environment));
             point(Operation::Continue);
             result
         }
@@ -65,7 +65,8 @@ interpose! {
         point(Operation::External);
         scheduler().others = true;
         scheduler().trail.flush();
-        real!(popen: fn(*const c_char, *const c_char) -> *mut c_void)(command, mode)
+        let call = real!(popen: fn(*const c_char, *const c_char) -> *mut c_void);
+        crate::processor::lent(|| call(command, mode))
     }
     fn system(_t; command: *const c_char) -> c_int {
         if command.is_null() {

@@ -5,6 +5,8 @@ use super::{
     children, clocks, exits, file_locks, files, masks, poll, read_write, signal_calls, signal_waits, sleep, sockets,
     timers,
 };
+use crate::processor;
+use crate::sys::sys;
 use core::ffi::c_void;
 use libc::{c_int, c_long};
 
@@ -51,6 +53,7 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             libc::SYS_signalfd4 => signal_waits::signalfd(fd, b as *const u64, d as c_int) as isize,
             libc::SYS_wait4 => children::wait4(fd, b as *mut c_int, c as c_int, d as *mut c_void) as isize,
             libc::SYS_flock => file_locks::flock(fd, b as c_int) as isize,
+            libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => return processors(number, fd, b, c),
             libc::SYS_kill => signal_calls::kill(fd, b as c_int) as isize,
             libc::SYS_tgkill => signal_calls::tgkill(fd, b as c_int, c as c_int) as isize,
             libc::SYS_tkill => signal_calls::tgkill(crate::sys::getpid(), fd, b as c_int) as isize,
@@ -73,4 +76,21 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             _ => return None,
         }
     })
+}
+
+/// The kernel's calls about processors: the one that asks returns how many bytes it wrote.
+unsafe fn processors(number: c_long, thread: c_int, size: usize, mask: usize) -> Option<isize> {
+    // SAFETY: the caller's arguments; what succeeds had a mask of this size.
+    unsafe {
+        let result = sys!(number, thread, size, mask);
+        if result < 0 {
+            return Some(crate::sys::fail(-result as c_int) as isize);
+        }
+        if number == libc::SYS_sched_getaffinity {
+            processor::show(mask as *mut u8, result as usize);
+        } else {
+            processor::given(mask as *const u8, size);
+        }
+        Some(result)
+    }
 }
