@@ -65,6 +65,8 @@ pub struct Records {
     pub children: Vec<Ended>,
     /// Processes that wrote records.
     pub processes: u32,
+    /// Those of them that began as a program, not as a copy of their parent.
+    pub programs: u32,
     /// Records dropped for want of room.
     pub lost: u64,
     /// Scheduling steps.
@@ -117,6 +119,7 @@ impl Records {
         match record {
             Record::Started(s) => {
                 self.processes += 1;
+                self.programs += u32::from(s.parent.is_none());
                 self.started.get_or_insert(s);
             }
             Record::Module(m) => {

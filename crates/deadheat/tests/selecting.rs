@@ -275,6 +275,21 @@ fn what_need_not_be_measured_is_told_and_changes_no_pair() {
 }
 
 #[test]
+fn a_program_that_forks_is_measured_once() {
+    let place = Place::new("select-forks");
+    let forks = KERNEL.replace("argv) { setup", "argv) { if (!fork()) _exit(0); wait(0); setup");
+    place.build("forks", &format!("#include <sys/wait.h>\n#include <unistd.h>\n{forks}"));
+    std::fs::write(place.join("inputs.txt"), "one\n").unwrap();
+    let (_, told) = place.run(&["select", "--inputs", "inputs.txt", "--format", "json", "--", "./forks"]);
+    let report = json(&told);
+    assert_eq!(
+        (&report["runs"], &report["inputs"][0]["left_out"]),
+        (&1.into(), &2.into()),
+        "{told}"
+    );
+}
+
+#[test]
 fn tests_of_a_ctest_directory_are_inputs() {
     let place = Place::new("select-ctest");
     let program = place.build("letters", LETTERS);
