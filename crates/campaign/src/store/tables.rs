@@ -36,14 +36,17 @@ CREATE TABLE IF NOT EXISTS measurements (
 /// Makes the tables of a new store, those that came later in one of this version; others are left alone.
 pub(super) fn create(connection: &Connection) -> Result<()> {
     let found = version(connection)?;
+    if found != 0 && found != VERSION {
+        return Ok(());
+    }
+    // Each transaction waits for the disk.
+    let all = connection.unchecked_transaction()?;
     if found == 0 {
-        connection.execute_batch(TABLES)?;
-        connection.pragma_update(None, "user_version", VERSION)?;
+        all.execute_batch(TABLES)?;
+        all.pragma_update(None, "user_version", VERSION)?;
     }
-    if found == 0 || found == VERSION {
-        connection.execute_batch(LATER)?;
-    }
-    Ok(())
+    all.execute_batch(LATER)?;
+    all.commit()
 }
 
 /// The store's version; 0 of an empty file.
