@@ -382,7 +382,6 @@ impl Execution<'_> {
         way: &mut Disjunct,
         observer: &mut dyn Observer,
     ) -> Site {
-        self.threads_matter = true;
         let site = self.site(at);
         // Who is handed to unseen code again and again is one and the same.
         let name = match (creation.kind, functions) {
@@ -413,8 +412,8 @@ impl Execution<'_> {
             self.news();
         }
         self.note_started(name, functions.iter().copied());
-        // Without the program's start all roots have many instances, which order nothing but by waiting for each other.
-        if self.subject.has_start || creation.has_handle() {
+        if self.subject.is_followed(creation) {
+            self.threads_matter = true;
             self.start(way, name, functions, creation.many);
         } else {
             self.forget_shared(way);

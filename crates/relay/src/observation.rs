@@ -274,8 +274,9 @@ impl Observer for Watch<'_> {
         let held = event.way.locks.changes();
         let held = held.filter(|(p, c)| (c.acquired || c.level > 0) && c.mode == Mode::Exclusive && p.is_constant());
         let held: BTreeSet<Path> = held.map(|(p, _)| p.clone()).collect();
+        let is_followed = self.subject.is_followed(event.model);
         for function in event.functions {
-            let (mut entry, given) = thread_root::entry_of(&event, *function);
+            let (mut entry, given) = thread_root::entry_of(&event, *function, is_followed);
             let parameters = self.subject.module[*function].parameters as usize;
             entry.formals = thread_root::known_formals(entry.formals, *function, parameters);
             self.seen.creations.push(Created {

@@ -2,7 +2,7 @@
 //! initial values of constants, locks that have only a name.
 
 use crate::access_path::Path;
-use crate::models::{Model, Models};
+use crate::models::{Creation, Model, Models};
 use crate::shape::Shape;
 use crate::start_only::StartOnly;
 use crate::symbolic_value::SymbolicValue;
@@ -110,6 +110,12 @@ impl<'a> Subject<'a> {
     /// The model of a symbol, where it stands for the function.
     pub fn model(&self, symbol: SymbolId) -> Option<&'a Model> {
         self.models.get(symbol.index()).copied().flatten()
+    }
+
+    /// Whether it is followed which of a creation's threads run: without the program's start all roots have many instances,
+    /// which order nothing but by waiting for each other.
+    pub fn is_followed(&self, creation: &Creation) -> bool {
+        self.has_start || creation.has_handle()
     }
 
     /// The number of a lock that has only a name.

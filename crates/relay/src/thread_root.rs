@@ -57,8 +57,13 @@ pub struct ThreadRoot {
 /// Values and memory that a new thread is given are kept up to so many locations.
 const LOCATIONS: usize = 48;
 
-/// How a created thread is entered, and the object that it is given, and whether it has that for itself.
-pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Option<(Root, bool)>) {
+/// How a created thread is entered, and the object that it is given, and whether it has that for itself. `is_followed`: it
+/// knows of itself that it runs.
+pub fn entry_of(
+    event: &CreationEvent<'_>,
+    function: FunctionId,
+    is_followed: bool,
+) -> (Entry, Option<(Root, bool)>) {
     let made = event.argument.name().filter(|p| !p.loads() && p.root.is_made());
     let given = made.map(|p| (p.root, event.way.is_private(p.root)));
     let rename = |path: &Path| each_its_own(path, event.counters, event.name);
@@ -93,8 +98,10 @@ pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId) -> (Entry, Opti
         way.threads = event.way.threads.clone();
     }
     let again = event.model.many || matches!(way.threads.get(&event.name), Some(Status::Live | Status::Many));
-    let now = if again { Status::Many } else { Status::Live };
-    Arc::make_mut(&mut way.threads).insert(event.name, now);
+    if is_followed {
+        let now = if again { Status::Many } else { Status::Live };
+        Arc::make_mut(&mut way.threads).insert(event.name, now);
+    }
     let formals = match event.model.function_at.is_some()
         && event.model.argument_at.is_none()
         && event.model.argument.is_none()
