@@ -218,11 +218,12 @@ impl Words<'_> {
     fn thread(&self, root: usize, occurrence: &Occurrence) -> Thread {
         let started = &self.scan.found.roots[root];
         let start = self.scan.found.start(occurrence.context);
+        let created = self.scan.found.created.get(&(root, start));
         Thread {
             number: root as u32,
             start: Some(demangle(self.module.function_name(start))),
             parent: started.creators.first().map(|c| *c as u32),
-            created: self.frames(started.location),
+            created: self.frames(created.copied().flatten()),
         }
     }
 

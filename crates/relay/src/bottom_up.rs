@@ -12,6 +12,7 @@ use crate::summary::Summary;
 use deadheat_ir::{Callee, Constant, FunctionId, Operation, Value};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Times that a component is gone through at most.
 const ROUNDS: usize = 4;
@@ -21,16 +22,28 @@ const LARGE: usize = 64;
 const LARGE_ROUNDS: usize = 2;
 
 /// The summaries of a program.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct BottomUp {
     summaries: Vec<Option<Summary>>,
     /// Functions in recursion whose summaries had not settled.
     pub unsettled: usize,
+    /// What calls do that may call many functions; of functions whose summaries are final.
+    any_of: Mutex<FxHashMap<Vec<FunctionId>, Arc<Summary>>>,
 }
 
 impl Summaries for BottomUp {
     fn summary(&self, function: FunctionId) -> Option<&Summary> {
         self.summaries.get(function.index())?.as_ref()
+    }
+
+    fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
+        let mut all = self.any_of.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = all.get(functions) {
+            return Arc::clone(known);
+        }
+        let any = Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))));
+        all.insert(functions.to_vec(), Arc::clone(&any));
+        any
     }
 }
 
@@ -40,7 +53,7 @@ impl BottomUp {
         let graph = call_graph(subject);
         let mut all = BottomUp {
             summaries: vec![None; graph.len()],
-            unsettled: 0,
+            ..BottomUp::default()
         };
         let heights = heights(&graph);
         for level in levels(&graph) {
@@ -129,6 +142,13 @@ impl Summaries for Within<'_> {
             Some(at) => self.own[*at].as_ref(),
             None => self.rest.summary(function),
         }
+    }
+
+    fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
+        if functions.iter().all(|f| !self.place.contains_key(&f.index())) {
+            return self.rest.any_of(functions);
+        }
+        Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))))
     }
 }
 

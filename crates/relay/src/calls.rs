@@ -20,6 +20,9 @@ use std::sync::Arc;
 /// Functions that an indirect call is taken to call at most.
 pub const TARGETS: usize = 64;
 
+/// Functions that one call may call from which on their effects are not told apart.
+const APART: usize = 4;
+
 /// Ways that are kept for each call and case, with what it made of them.
 const KEPT: usize = 8;
 
@@ -112,10 +115,50 @@ impl Execution<'_> {
             ways = joined(ways);
         }
         let mut state = State::default();
-        for target in targets {
+        let (alike, others) = self.mergeable(targets);
+        for target in others {
             self.call_function(at, target, &actuals, None, certain, &ways, observer, &mut state);
         }
+        if !alike.is_empty() {
+            self.call_any(at, &alike, &actuals, &ways, observer, &mut state);
+        }
         state
+    }
+
+    /// Of many functions that one call may call, those whose effects are worked out together, and the others.
+    fn mergeable(&self, targets: Vec<FunctionId>) -> (Vec<FunctionId>, Vec<FunctionId>) {
+        if targets.len() <= APART {
+            return (Vec::new(), targets);
+        }
+        let summary = |f: &FunctionId| self.summaries.summary(*f);
+        let is_plain = |f: &FunctionId| summary(f).is_some_and(|s| s.decided_by_caller.is_empty() && s.joined.is_empty());
+        targets.into_iter().partition(is_plain)
+    }
+
+    /// Applies what any of several callees may do, once for all of them.
+    fn call_any(
+        &mut self,
+        at: usize,
+        callees: &[FunctionId],
+        actuals: &[SymbolicValue],
+        ways: &[Disjunct],
+        observer: &mut dyn Observer,
+        state: &mut State,
+    ) {
+        let known = self.any_of.get(&at).filter(|(of, _)| of == callees);
+        let summary = match known {
+            Some((_, summary)) => Arc::clone(summary),
+            None => {
+                let summary = self.summaries.any_of(callees);
+                self.any_of.insert(at, (callees.to_vec(), Arc::clone(&summary)));
+                self.applied.retain(|(place, ..), _| *place != at);
+                summary
+            }
+        };
+        for callee in callees {
+            self.tell_call(at, *callee, actuals, None, false, ways, observer);
+        }
+        self.apply_cases(at, callees[0], &summary, actuals, ways, state);
     }
 
     /// What an indirect call may call: the functions that its value may be, else what points-to says.
@@ -208,13 +251,33 @@ impl Execution<'_> {
         observer: &mut dyn Observer,
         state: &mut State,
     ) {
-        let site = self.site(at);
+        self.tell_call(at, callee, actuals, once, certain, ways, observer);
         let summaries = self.summaries;
-        let summary = summaries.summary(callee);
-        let (mut after, mut results) = (Vec::new(), Vec::new());
+        if let Some(summary) = summaries.summary(callee) {
+            self.apply_cases(at, callee, summary, actuals, ways, state);
+            return;
+        }
+        // Of a function that calls itself nothing is known in the first round.
+        let mut after = ways.to_vec();
+        let results = vec![(Top, Fact::ANY); after.len()];
+        self.define_each(at, results, &mut after);
+        after.into_iter().for_each(|way| state.add(way));
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call, seen from all sides")]
+    fn tell_call(
+        &self,
+        at: usize,
+        callee: FunctionId,
+        actuals: &[SymbolicValue],
+        once: Option<&Path>,
+        certain: bool,
+        ways: &[Disjunct],
+        observer: &mut dyn Observer,
+    ) {
         for way in ways {
             observer.call(CallEvent {
-                site,
+                site: self.site(at),
                 location: self.body.instructions[at].location,
                 callee,
                 actuals,
@@ -222,28 +285,32 @@ impl Execution<'_> {
                 certain,
                 way,
             });
-            match summary {
-                // Of a function that calls itself nothing is known in the first round.
-                None => {
-                    after.push(way.clone());
-                    results.push((Top, Fact::ANY));
-                }
-                Some(summary) => {
-                    let rebound = Rebound::default();
-                    for case in summary.cases.iter().enumerate() {
-                        if let Some((way, result)) = self.apply(at, callee, case, summary, actuals, way, &rebound) {
-                            after.push(way);
-                            results.push((result, case.1.fact));
-                        }
-                    }
+        }
+    }
+
+    /// Applies the cases of a summary, which goes by the name of a callee, to all ways.
+    fn apply_cases(
+        &mut self,
+        at: usize,
+        callee: FunctionId,
+        summary: &Summary,
+        actuals: &[SymbolicValue],
+        ways: &[Disjunct],
+        state: &mut State,
+    ) {
+        let (mut after, mut results) = (Vec::new(), Vec::new());
+        for way in ways {
+            let rebound = Rebound::default();
+            for case in summary.cases.iter().enumerate() {
+                if let Some((way, result)) = self.apply(at, callee, case, summary, actuals, way, &rebound) {
+                    after.push(way);
+                    results.push((result, case.1.fact));
                 }
             }
         }
         self.define_each(at, results, &mut after);
         after.into_iter().for_each(|way| state.add(way));
-        if let Some(summary) = summary {
-            self.adopt(site, summary, actuals);
-        }
+        self.adopt(self.site(at), summary, actuals);
     }
 
     /// Creations and joins of a callee become the caller's.

@@ -22,6 +22,7 @@ use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{BlockId, Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 /// Rounds of the whole function at most.
 const ROUNDS: usize = 6;
@@ -158,6 +159,11 @@ impl Observer for Nothing {}
 pub trait Summaries {
     /// The summary, once there is one.
     fn summary(&self, function: FunctionId) -> Option<&Summary>;
+
+    /// What a call does that may call any of these, as far as they have summaries.
+    fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
+        Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))))
+    }
 }
 
 /// How a function is entered.
@@ -214,6 +220,8 @@ pub struct Execution<'a> {
     pub(crate) left_out: BTreeMap<usize, usize>,
     /// What calls made of ways, by instruction, callee and case, the latest last.
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
+    /// What calls do that may call many functions, by instruction, and of which functions it is.
+    pub(crate) any_of: FxHashMap<usize, (Vec<FunctionId>, Arc<Summary>)>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
     pub(crate) threads_matter: bool,
     /// Creations that the function, or what it calls, goes by the names of.
@@ -255,6 +263,7 @@ impl<'a> Execution<'a> {
             nameless: 0,
             left_out: BTreeMap::new(),
             applied: FxHashMap::default(),
+            any_of: FxHashMap::default(),
             threads_matter: false,
             named: BTreeSet::new(),
             places: BTreeSet::new(),

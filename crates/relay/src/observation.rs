@@ -108,6 +108,8 @@ pub(crate) struct Created {
     pub(crate) key: RootKey,
     pub(crate) kind: RootKind,
     pub(crate) location: Option<LocationId>,
+    /// It is known beside whom it runs.
+    pub(crate) is_followed: bool,
     pub(crate) entry: Entry,
     /// The object that the thread is given, and whether it has that for itself.
     pub(crate) given: Option<(Root, bool)>,
@@ -286,6 +288,7 @@ impl Observer for Watch<'_> {
                 },
                 kind: event.model.kind,
                 location: event.location,
+                is_followed,
                 entry,
                 given,
                 again,

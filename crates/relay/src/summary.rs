@@ -22,6 +22,9 @@ pub const CASES: usize = 6;
 /// Locations that a case says something of, and requirements.
 const LOCATIONS: usize = 48;
 
+/// The number of no function: results that several give are merged where they are called.
+const NOBODY: u32 = u32::MAX;
+
 /// A way on which a function returns.
 #[derive(Clone, Debug)]
 pub struct Exit {
@@ -95,6 +98,28 @@ impl Summary {
         self.decided_by_caller.len() == 1 && self.decided_by_caller.contains(site)
     }
 
+    /// What a call does that may call functions with these summaries.
+    pub fn any_of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Summary {
+        let mut any = Summary::default();
+        for summary in summaries {
+            for case in &summary.cases {
+                add(&mut any.cases, case.clone(), NOBODY);
+            }
+            for (site, started) in &summary.creations {
+                any.creations.entry(*site).or_default().extend(started);
+            }
+            any.decided_by_caller.extend(&summary.decided_by_caller);
+            any.joined.extend(summary.joined.iter().cloned());
+            any.threads_matter |= summary.threads_matter;
+        }
+        if let [first, rest @ ..] = &any.cases[..]
+            && any.cases.len() > CASES
+        {
+            any.cases = vec![rest.iter().fold(first.clone(), |all, c| all.join(c, NOBODY))];
+        }
+        any
+    }
+
     /// The summary of an execution that was relative to its entry.
     pub fn of(mut execution: Execution<'_>) -> Summary {
         let exits = execution.exits();
@@ -103,12 +128,7 @@ impl Summary {
         let mut cases: Vec<Case> = Vec::new();
         let mut unsaid = execution.nameless;
         for exit in exits {
-            let case = Case::of(exit, function, &mut unsaid);
-            let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
-            match cases.iter_mut().find(|c| alike(c)) {
-                Some(known) => *known = known.join(&case, function),
-                None => cases.push(case),
-            }
+            add(&mut cases, Case::of(exit, function, &mut unsaid), function);
         }
         // Where all ways agree on locks, what is given back tells nothing about them.
         if let [first, rest @ ..] = &cases[..] {
@@ -129,6 +149,15 @@ impl Summary {
             unsaid,
             unsettled: execution.unsettled,
         }
+    }
+}
+
+/// Adds a case, to one that does the same to locks and gives back a value of the same signs, if there is such.
+fn add(cases: &mut Vec<Case>, case: Case, function: u32) {
+    let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
+    match cases.iter_mut().find(|c| alike(c)) {
+        Some(known) => *known = known.join(&case, function),
+        None => cases.push(case),
     }
 }
 

@@ -5,7 +5,7 @@ use crate::execution::{CreationEvent, Entry};
 use crate::models::RootKind;
 use crate::state::{Disjunct, Status};
 use crate::symbolic_value::SymbolicValue::{self, May, Named};
-use deadheat_ir::{FunctionId, LocationId};
+use deadheat_ir::FunctionId;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -40,8 +40,6 @@ pub struct ThreadRoot {
     pub many: bool,
     /// Functions beside the key's that it may start with.
     pub others: usize,
-    /// Where it is created.
-    pub location: Option<LocationId>,
     /// The roots that create it, by number.
     pub creators: BTreeSet<usize>,
     /// Objects of which each instance has its own, given to it by its creator.

@@ -8,8 +8,9 @@
 //! is known before it is executed. It is executed for at most [`CONTEXTS`] different entries, fewer in a large function or
 //! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`own_terms`]), and entries
 //! with the same locks are joined, then all, counted. What may be called at any time is one root, however many functions it
-//! starts with: they know the same of other threads, and run beside each other as beside themselves. Beyond [`ROOTS`]
-//! roots, further ones are taken as one that may run at any time, counted.
+//! starts with: they know the same of other threads, and run beside each other as beside themselves. So is what is handed
+//! over to be run later, of each kind, where the program's start is not known. Beyond [`ROOTS`] roots, further ones are
+//! taken as one that may run at any time, counted.
 //!
 //! Functions of one height are executed in parallel; what they find is put together in order, so that results do not
 //! depend on the number of threads.
@@ -115,6 +116,8 @@ pub struct TopDown {
     pub roots: Vec<ThreadRoot>,
     /// The contexts.
     pub contexts: Vec<Context>,
+    /// Where roots' functions are handed over to be started, by root and function.
+    pub created: FxHashMap<(usize, FunctionId), Option<LocationId>>,
     /// The accesses.
     pub classes: BTreeMap<ClassKey, Vec<Occurrence>>,
     /// Locks taken while others were held.
@@ -146,13 +149,14 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         known: HashMap::new(),
         functions: FxHashMap::default(),
         roots: HashMap::new(),
-        any_time: None,
+        shared: BTreeMap::new(),
         rest: None,
+        given: FxHashMap::default(),
         due: BTreeMap::new(),
         lent: Lent::default(),
     };
     for (number, key) in starts.iter().enumerate() {
-        let root = work.root(*key, RootKind::Thread, None);
+        let root = work.root(*key, RootKind::Thread, key.start != Start::AnyTime);
         let parameters = subject.module[key.function].parameters as usize;
         let entry = Entry {
             formals: thread_root::known_formals(vec![], key.function, parameters),
@@ -210,14 +214,19 @@ struct Work<'a> {
     known: HashMap<(usize, FunctionId, Arc<Entry>), u32>,
     functions: FxHashMap<FunctionId, Entered>,
     roots: HashMap<RootKey, usize>,
-    /// The root of all that may be called at any time.
-    any_time: Option<usize>,
+    /// The roots of which it does not matter who creates them, by kind.
+    shared: BTreeMap<Shared, usize>,
     /// The root that stands for all beyond [`ROOTS`].
     rest: Option<usize>,
     /// Calls of functions that have not been gone through yet, by their height.
     due: BTreeMap<usize, BTreeMap<FunctionId, Vec<Call>>>,
     lent: Lent,
+    /// The start to which each object of a root was given first.
+    given: FxHashMap<(usize, Root), RootKey>,
 }
+
+/// What starts of one root have in common: that any thread may call them at any time, or else their kind.
+type Shared = (bool, RootKind);
 
 /// A call on its way.
 struct Call {
@@ -251,11 +260,13 @@ struct Due {
 type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
-    fn root(&mut self, key: RootKey, kind: RootKind, location: Option<LocationId>) -> usize {
+    /// The root of a start. `is_followed`: it is known beside whom it runs.
+    fn root(&mut self, key: RootKey, kind: RootKind, is_followed: bool) -> usize {
         if let Some(known) = self.roots.get(&key) {
             return *known;
         }
-        if let Some(known) = self.any_time.filter(|_| key.start == Start::AnyTime) {
+        let shared = (key.start == Start::AnyTime, kind);
+        if let Some(known) = self.shared.get(&shared).copied().filter(|_| !is_followed) {
             self.found.roots[known].others += 1;
             self.roots.insert(key, known);
             return known;
@@ -270,7 +281,6 @@ impl Work<'_> {
                     kind,
                     many: start == Start::AnyTime,
                     others: 0,
-                    location,
                     creators: BTreeSet::new(),
                     own: BTreeSet::new(),
                     shared: BTreeSet::new(),
@@ -284,8 +294,8 @@ impl Work<'_> {
             self.found.roots[known].others += usize::from(self.rest.is_some());
             self.rest = Some(known);
             self.found.cut.roots += 1;
-        } else if key.start == Start::AnyTime {
-            self.any_time = Some(known);
+        } else if !is_followed {
+            self.shared.insert(shared, known);
         }
         self.roots.insert(key, known);
         known
@@ -581,16 +591,22 @@ impl Work<'_> {
             self.enter(root, callee, entry, Some((number, location)), certain);
         }
         for created in seen.creations {
-            let new = self.root(created.key, created.kind, created.location);
+            let new = self.root(created.key, created.kind, created.is_followed);
             let started = &mut self.found.roots[new];
             started.many |= created.again;
             started.creators.insert(root);
-            match created.given {
-                Some((object, true)) => drop(started.own.insert(object)),
-                Some((object, false)) => drop(started.shared.insert(object)),
-                None => {}
+            if let Some((object, private)) = created.given {
+                let first = *self.given.entry((new, object)).or_insert(created.key);
+                match private && first == created.key {
+                    true => started.own.insert(object),
+                    false => started.shared.insert(object),
+                };
             }
             self.lent.creation(root, new, created.held);
+            self.found
+                .created
+                .entry((new, created.key.function))
+                .or_insert(created.location);
             self.enter(new, created.key.function, created.entry, None, true);
         }
         self.lent.releases(root, seen.releases);
