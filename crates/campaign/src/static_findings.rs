@@ -21,9 +21,6 @@ use deadheat_report::finding::{
 };
 use deadheat_report::symbol::demangle;
 
-/// Warnings about one object that are reported; the rest is counted.
-const PER_OBJECT: usize = 24;
-
 /// Analyses a program and reports.
 ///
 /// # Errors
@@ -40,17 +37,7 @@ pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> 
         scan: &scan,
     };
     let mut findings = Vec::new();
-    let mut left_out = 0;
-    let mut of_object = std::collections::HashMap::new();
-    for warning in &scan.warnings.warnings {
-        let count = of_object.entry(warning.object).or_insert(0_usize);
-        *count += 1;
-        if *count > PER_OBJECT {
-            left_out += 1;
-            continue;
-        }
-        findings.push(words.race(warning));
-    }
+    findings.extend(scan.warnings.warnings.iter().map(|warning| words.race(warning)));
     findings.extend(scan.cycles.iter().map(|cycle| words.cycle(cycle)));
     findings.extend(scan.left.iter().map(|left| words.left(left)));
     baseline::tell_alike_apart(&mut findings);
@@ -73,12 +60,12 @@ pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> 
             candidates,
             ..Stats::default()
         },
-        notices: notices(&scan, &points_to, left_out),
+        notices: notices(&scan, &points_to),
     })
 }
 
 /// What limits the result, and what it amounted to.
-fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
+fn notices(scan: &Scan, points_to: &PointsTo) -> Vec<String> {
     let (figures, cut) = (scan.figures, scan.found.cut);
     let mut notices = vec![format!(
         "{} thread roots; {} of {} functions reached in {} contexts; {} classes of accesses",
@@ -129,7 +116,7 @@ fn notices(scan: &Scan, points_to: &PointsTo, left_out: usize) -> Vec<String> {
     tell(scan.warnings.cut, "comparisons of accesses not made");
     tell(figures.cycles_cut, "searches for lock cycles cut short");
     tell(scan.warnings.filtered, "warnings dropped by RELAY's filters");
-    tell(left_out, "more warnings about objects that are listed");
+    tell(scan.warnings.left_out, "more warnings about objects that are listed");
     notices
 }
 

@@ -42,6 +42,8 @@ const EFFORT: usize = 256;
 const LESS_EFFORT: usize = 12;
 /// The same for all functions of a program together.
 const ALL_EFFORT: usize = 6_000_000;
+/// Times that effort after which blocks are left before they come to rest.
+const EXHAUSTED: usize = 6;
 /// How much more a function is worth that waits for threads: what is known of those is lost where its ways are joined.
 const WAITING: usize = 8;
 /// Places of a way that cost as much as an instruction.
@@ -283,8 +285,9 @@ impl<'a> Execution<'a> {
         execution.deciding = execution.deciding();
         for round in 0..ROUNDS {
             execution.changed = false;
-            execution.round(SKETCHES.get(round).copied());
-            if !execution.changed {
+            let sketch = SKETCHES.get(round).copied();
+            execution.round(sketch);
+            if !execution.changed || sketch.is_none() && execution.is_exhausted() {
                 break;
             }
             if round == 0 {
@@ -361,7 +364,8 @@ impl<'a> Execution<'a> {
             }
             self.visits[block] += 1;
             self.states[block] = entered.clone();
-            if self.visits[block] > at_most.unwrap_or(MOST_VISITS) {
+            let most = if self.is_exhausted() { LEAST_VISITS } else { MOST_VISITS };
+            if self.visits[block] > at_most.unwrap_or(most) {
                 self.changed |= at_most.is_some();
                 self.unsettled += 1;
                 continue;
@@ -473,6 +477,11 @@ impl<'a> Execution<'a> {
     /// Whether it has been gone through for so long that only one way at a time is looked at.
     pub(crate) fn is_long(&self) -> bool {
         self.overdone() >= 2
+    }
+
+    /// Whether it has been gone through for so long that it is left before it comes to rest.
+    fn is_exhausted(&self) -> bool {
+        self.overdone() >= EXHAUSTED
     }
 
     /// Times that a block is gone through with ways that are alike.

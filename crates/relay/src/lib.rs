@@ -22,6 +22,7 @@
 
 pub mod access_path;
 pub mod bottom_up;
+mod bucket;
 mod calls;
 mod deciding;
 pub mod evaluation;

@@ -17,6 +17,7 @@ use crate::subject::Cell;
 use crate::waited::Waited;
 use deadheat_ir::{LocationId, Module, StringId, TagId};
 use rustc_hash::FxHashMap;
+use std::ops::Range;
 
 /// Moments that are compared with each other to find their kinds.
 const MOMENTS: usize = 1500;
@@ -53,8 +54,8 @@ pub struct Group {
     pub class: usize,
     guards: u32,
     kind: u32,
-    /// The first statement on each line.
-    pub statements: Vec<Statement>,
+    /// The first statement on each line, by number.
+    statements: Range<u32>,
 }
 
 /// All groups, and what pairs of them need.
@@ -63,6 +64,8 @@ pub struct Groups<'a> {
     pub classes: Vec<(&'a ClassKey, &'a Vec<Occurrence>)>,
     /// The groups, in order of their first classes.
     pub groups: Vec<Group>,
+    /// The statements of all groups.
+    pub statements: Vec<Statement>,
     parallelism: &'a Parallelism<'a>,
     /// The first moment of each kind.
     kinds: Vec<Moment<'a>>,
@@ -109,6 +112,7 @@ impl<'a> Groups<'a> {
         let mut lines: FxHashMap<Line, u32> = FxHashMap::default();
         let mut group_of: FxHashMap<(Common<'a>, u32, u32), usize> = FxHashMap::default();
         let mut groups: Vec<Group> = Vec::new();
+        let mut of_groups: Vec<Vec<Statement>> = Vec::new();
         for (number, (class, occurrences)) in classes.iter().enumerate() {
             let set = *guard_numbers.entry(&class.guards[..]).or_insert_with(|| {
                 guards.push(&class.guards[..]);
@@ -131,14 +135,15 @@ impl<'a> Groups<'a> {
                     class: number,
                     guards: set,
                     kind,
-                    statements: Vec::new(),
+                    statements: 0..0,
                 });
+                of_groups.push(Vec::new());
                 groups.len() - 1
             });
             for (place, occurrence) in occurrences.iter().enumerate() {
                 let next = lines.len() as u32;
                 let line = *lines.entry(line(module, *occurrence)).or_insert(next);
-                let statements = &mut groups[at].statements;
+                let statements = &mut of_groups[at];
                 if statements.iter().all(|s| s.line != line) {
                     statements.push(Statement {
                         line,
@@ -151,21 +156,39 @@ impl<'a> Groups<'a> {
             }
         }
         let place = |s: &Statement| place(module, s.occurrence.location);
-        let mut places: Vec<_> = groups.iter().flat_map(|g| &g.statements).map(place).collect();
+        let mut statements: Vec<Statement> = Vec::new();
+        for (group, of_group) in groups.iter_mut().zip(of_groups) {
+            let first = statements.len() as u32;
+            statements.extend(of_group);
+            group.statements = first..statements.len() as u32;
+        }
+        let mut places: Vec<_> = statements.iter().map(place).collect();
         places.sort_unstable();
         places.dedup();
-        for statement in groups.iter_mut().flat_map(|g| &mut g.statements) {
+        for statement in &mut statements {
             statement.rank = places.partition_point(|p| *p < place(statement)) as u32;
         }
         Groups {
             classes,
             groups,
+            statements,
             parallelism,
             kinds,
             guards,
             together: FxHashMap::default(),
             excluded: FxHashMap::default(),
         }
+    }
+
+    /// The numbers of a group's statements.
+    pub fn statements(&self, group: usize) -> Range<u32> {
+        self.groups[group].statements.clone()
+    }
+
+    /// A group's statements.
+    pub fn of_group(&self, group: usize) -> &[Statement] {
+        let Range { start, end } = self.statements(group);
+        &self.statements[start as usize..end as usize]
     }
 
     /// The class that stands for a group.

@@ -109,6 +109,21 @@ pub fn doubt(found: &TopDown, sizes: &Sizes<'_>, sides: [(&ClassKey, Occurrence)
     ))
 }
 
+/// What a class promises in pairs of which the other side is not known.
+pub fn promise(found: &TopDown, class: &ClassKey) -> i32 {
+    let root = &found.roots[class.root];
+    let from_global = class.path.as_ref().is_some_and(|p| matches!(p.root, Root::Global(_)));
+    let weights = [
+        (from_global, 20),
+        (root.kind == RootKind::Handed, -15),
+        (class.kind == AccessKind::Free, -10),
+        (class.atomic, -5),
+        (root.kind == RootKind::Handler, -5),
+        (root.key.start == Start::Program, -5),
+    ];
+    weights.iter().filter(|(holds, _)| *holds).map(|(_, weight)| weight).sum()
+}
+
 /// Ranks a pair of accesses.
 pub fn rank(found: &TopDown, sizes: &Sizes<'_>, a: &ClassKey, b: &ClassKey) -> Rank {
     let mut rank = Rank::default();

@@ -49,6 +49,10 @@ const GROWTHS: u32 = 4;
 const MOST_GROWTHS: u32 = 32;
 /// Roots that are told apart.
 const ROOTS: usize = 64;
+/// The same in any program.
+const LEAST_ROOTS: usize = 8;
+/// Instructions of a program, times the roots that are told apart.
+const ALL_ROOTS: usize = 4_000_000;
 
 /// A function and what it is entered with.
 #[derive(Clone, Debug)]
@@ -271,7 +275,7 @@ impl Work<'_> {
             self.roots.insert(key, known);
             return known;
         }
-        let full = self.found.roots.len() >= ROOTS;
+        let full = self.found.roots.len() >= self.most_roots();
         let known = match self.rest.filter(|_| full) {
             Some(rest) => rest,
             None => {
@@ -320,6 +324,11 @@ impl Work<'_> {
             caller,
             certain,
         });
+    }
+
+    /// Roots that are told apart: fewer in a large program, since most functions run in each.
+    fn most_roots(&self) -> usize {
+        (ALL_ROOTS / self.subject.instructions.max(1)).clamp(LEAST_ROOTS, ROOTS)
     }
 
     /// Entries for which a function is executed at most: in a large program the least where one execution takes long.

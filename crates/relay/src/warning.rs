@@ -1,28 +1,28 @@
 //! Warnings (RELAY, section 3.4, figure 7): pairs of guarded accesses that may be to one place, with no lock in common,
 //! one of them a write, not both atomic, and that may happen at the same time.
 //!
-//! Classes that are alike ([`likeness`]) are compared once, within buckets (one object; one class of points-to; one
-//! field), at most [`COMPARISONS`] in each; what was left out is counted. A warning is a pair of statements: classes have
-//! several, and pairs that stand on the same lines are one warning, the likeliest.
+//! Classes that are alike ([`likeness`]) are compared once, within [`bucket`]s (one object; one class of points-to; one
+//! field); what was left out is counted. A warning is a pair of statements: classes have several, and pairs that stand on
+//! the same lines are one warning, the likeliest. At most [`PER_OBJECT`] are listed about each object.
 
-use crate::access_path::{Path, Root};
+use crate::access_path::{Path, Root, Site};
+use crate::bucket::{self, Bucket};
 use crate::execution::AccessKind;
 use crate::guard::{Guard, GuardName};
 use crate::guarded_access::{ClassKey, Occurrence, may_be_equal};
-use crate::likeness::{self, Groups, Statement};
+use crate::likeness::{self, Groups};
 use crate::own_frame::Frames;
 use crate::parallelism::Parallelism;
-use crate::rank::{self, Rank};
+use crate::rank::{self, Rank, Sizes};
 use crate::subject::Subject;
 use crate::top_down::TopDown;
 use deadheat_ir::TagId;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
-use std::collections::hash_map::Entry;
 
-/// Comparisons of groups in a bucket.
-const COMPARISONS: usize = 2_000_000;
+/// Warnings about one object that are listed; the rest is counted.
+const PER_OBJECT: usize = 24;
 
 /// What two accesses are both to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -64,19 +64,35 @@ pub struct Warnings {
     pub warnings: Vec<Warning>,
     /// Comparisons that were not made.
     pub cut: usize,
+    /// More warnings about objects that are listed.
+    pub left_out: usize,
     /// Warnings dropped by RELAY's filters.
     pub filtered: usize,
 }
 
 /// When a pair of statements is met: bucket, classes, their occurrences. What is freed anywhere is met last.
-type Met = (usize, (bool, usize), (bool, usize), usize, usize);
+type Met = (u32, (bool, usize), (bool, usize), usize, usize);
 
 /// The best pair of statements on two lines; of equals the one that is met first.
 struct Best {
     score: i32,
-    met: Met,
-    object: ObjectKey,
-    sides: [Statement; 2],
+    bucket: u32,
+    /// By place in the source, by number.
+    sides: [u32; 2],
+}
+
+/// Classes being compared.
+struct Comparison<'a> {
+    subject: &'a Subject<'a>,
+    found: &'a TopDown,
+    groups: Groups<'a>,
+    sizes: Sizes<'a>,
+    frames: Frames,
+    keys: Vec<ObjectKey>,
+    /// By the lines of the sides.
+    best: FxHashMap<(u32, u32), Best>,
+    filter: bool,
+    filtered: usize,
 }
 
 /// Compares the classes.
@@ -87,100 +103,149 @@ pub fn warnings(
     relay_filters: bool,
 ) -> Warnings {
     let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
-    let sizes = rank::Sizes::of(&classes);
-    let mut groups = Groups::of(subject.module, classes, parallelism);
-    let frames = Frames::of(found);
-    let mut all = Warnings::default();
-    let mut best: FxHashMap<(u32, u32), Best> = FxHashMap::default();
-    for (bucket, (key, members)) in buckets(subject, &groups).into_iter().enumerate() {
-        let mut compared = 0_usize;
-        for (n, a) in members.iter().enumerate() {
-            let others = &members[n..];
-            let left = COMPARISONS.saturating_sub(compared);
-            compared += others.len().min(left);
-            all.cut += others.len().saturating_sub(left);
-            for b in others.iter().take(left) {
-                if !conflict(subject, found, &frames, &mut groups, key, *a, *b) {
-                    continue;
-                }
-                let mut ranks = [None, None];
-                let (x, y) = (&groups.groups[*a].statements, &groups.groups[*b].statements);
-                for (p, q) in x.iter().flat_map(|p| y.iter().map(move |q| (p, q))) {
-                    let freed = |s: &Statement| {
-                        let class = matches!(key, ObjectKey::Class(..)).then(|| groups.classes[s.class].0);
-                        class.is_some_and(|c| c.kind == AccessKind::Free)
-                    };
-                    let (before, after) = ((freed(p), p.class), (freed(q), q.class));
-                    let turned = (before, p.number) > (after, q.number);
-                    let (first, second) = if turned { (q, p) } else { (p, q) };
-                    let met = match turned {
-                        false => (bucket, before, after, p.number, q.number),
-                        true => (bucket, after, before, q.number, p.number),
-                    };
-                    // By place in the source.
-                    let turned = turned != (first.place() > second.place());
-                    let sides = if turned { [*q, *p] } else { [*p, *q] };
-                    let (score, filtered) = *ranks[usize::from(turned)].get_or_insert_with(|| {
-                        let (x, y) = (groups.class(*a), groups.class(*b));
-                        let (x, y) = if turned { (y, x) } else { (x, y) };
-                        let rank = rank::rank(found, &sizes, x, y);
-                        (rank.score, rank.filters.any())
-                    });
-                    if relay_filters && filtered {
-                        all.filtered += 1;
-                        continue;
-                    }
-                    let better = |score: i32, old: &Best| (score, Reverse(met)) > (old.score, Reverse(old.met));
-                    let entry = best.entry((sides[0].line, sides[1].line));
-                    // Doubt only takes away.
-                    if matches!(&entry, Entry::Occupied(old) if !better(score, old.get())) {
-                        continue;
-                    }
-                    let of_statements = sides.map(|s| (groups.classes[s.class].0, s.occurrence));
-                    let doubt = rank::doubt(found, &sizes, of_statements);
-                    let score = score + doubt.map_or(0, |(weight, _)| weight);
-                    let new = Best {
-                        score,
-                        met,
-                        object: key,
-                        sides,
-                    };
-                    match entry {
-                        Entry::Vacant(entry) => drop(entry.insert(new)),
-                        Entry::Occupied(mut entry) if better(score, entry.get()) => drop(entry.insert(new)),
-                        Entry::Occupied(_) => {}
-                    }
-                }
+    let sizes = Sizes::of(&classes);
+    let groups = Groups::of(subject.module, classes, parallelism);
+    let (keys, buckets): (Vec<ObjectKey>, Vec<Bucket>) = buckets(subject, &groups).into_iter().unzip();
+    let mut comparison = Comparison {
+        subject,
+        found,
+        groups,
+        sizes,
+        frames: Frames::of(found),
+        keys,
+        best: FxHashMap::default(),
+        filter: relay_filters,
+        filtered: 0,
+    };
+    let share = bucket::share(buckets.iter().map(Bucket::size).collect());
+    let mut cut = 0;
+    for (number, mut bucket) in buckets.into_iter().enumerate() {
+        cut += bucket.cut(share, found, &comparison.groups);
+        let key = comparison.keys[number];
+        for (a, b) in bucket.pairs() {
+            if conflict(subject, found, &comparison.frames, &mut comparison.groups, key, a, b) {
+                comparison.race(number as u32, a, b);
             }
         }
     }
-    let warning = |best: Best| {
-        let class = |s: &Statement| groups.classes[s.class].0;
-        let [first, second] = &best.sides;
-        let mut rank = rank::rank(found, &sizes, class(first), class(second));
-        let of_statements = best.sides.map(|s| (class(&s), s.occurrence));
-        if let Some((weight, reason)) = rank::doubt(found, &sizes, of_statements) {
+    Warnings {
+        cut,
+        ..comparison.finish()
+    }
+}
+
+impl<'a> Comparison<'a> {
+    /// The pairs of two groups' statements that are better than what is known on their lines.
+    fn race(&mut self, bucket: u32, a: usize, b: usize) {
+        let mut ranks = [None, None];
+        for p in self.groups.statements(a) {
+            for q in self.groups.statements(b) {
+                let turned = self.is_turned(bucket, p, q);
+                let sides = if self.place(p) > self.place(q) { [q, p] } else { [p, q] };
+                let turned = turned != (sides[0] != p);
+                let (score, filtered) = *ranks[usize::from(turned)].get_or_insert_with(|| {
+                    let (x, y) = (self.groups.class(a), self.groups.class(b));
+                    let (x, y) = if turned { (y, x) } else { (x, y) };
+                    let rank = rank::rank(self.found, &self.sizes, x, y);
+                    (rank.score, rank.filters.any())
+                });
+                if self.filter && filtered {
+                    self.filtered += 1;
+                    continue;
+                }
+                self.offer(Best { score, bucket, sides });
+            }
+        }
+    }
+
+    /// Takes a pair that is better than what is known.
+    fn offer(&mut self, mut new: Best) {
+        let [line, other] = new.sides.map(|s| self.groups.statements[s as usize].line);
+        let known = self.best.get(&(line, other));
+        // Doubt only takes away.
+        if known.is_some_and(|known| !self.is_better(&new, known)) {
+            return;
+        }
+        let sides = new.sides.map(|s| self.side(s));
+        new.score += rank::doubt(self.found, &self.sizes, sides).map_or(0, |(weight, _)| weight);
+        if known.is_none_or(|known| self.is_better(&new, known)) {
+            self.best.insert((line, other), new);
+        }
+    }
+
+    fn is_better(&self, new: &Best, old: &Best) -> bool {
+        (new.score, Reverse(self.met(new))) > (old.score, Reverse(self.met(old)))
+    }
+
+    fn place(&self, statement: u32) -> (u32, Site) {
+        self.groups.statements[statement as usize].place()
+    }
+
+    fn side(&self, statement: u32) -> (&'a ClassKey, Occurrence) {
+        let statement = &self.groups.statements[statement as usize];
+        (self.groups.classes[statement.class].0, statement.occurrence)
+    }
+
+    /// The order in which a bucket's statements are met.
+    fn order(&self, bucket: u32, statement: u32) -> ((bool, usize), usize) {
+        let in_class = matches!(self.keys[bucket as usize], ObjectKey::Class(..));
+        let freed = in_class && self.side(statement).0.kind == AccessKind::Free;
+        let statement = &self.groups.statements[statement as usize];
+        ((freed, statement.class), statement.number)
+    }
+
+    fn is_turned(&self, bucket: u32, p: u32, q: u32) -> bool {
+        self.order(bucket, p) > self.order(bucket, q)
+    }
+
+    fn met(&self, best: &Best) -> Met {
+        let [mut a, mut b] = best.sides.map(|s| self.order(best.bucket, s));
+        if a > b {
+            std::mem::swap(&mut a, &mut b);
+        }
+        (best.bucket, a.0, b.0, a.1, b.1)
+    }
+
+    /// The warnings, best first, at most [`PER_OBJECT`] about each object.
+    fn finish(mut self) -> Warnings {
+        let mut all: Vec<Best> = std::mem::take(&mut self.best).into_values().collect();
+        // Lines in the order of their names' numbers, as far as nothing else decides.
+        let line = |s: u32| likeness::line(self.subject.module, self.side(s).1);
+        let object = |best: &Best| self.keys[best.bucket as usize];
+        all.sort_by_cached_key(|best| (Reverse(best.score), object(best), best.sides.map(line)));
+        let mut warnings = Warnings {
+            filtered: self.filtered,
+            ..Warnings::default()
+        };
+        let mut of_object: FxHashMap<ObjectKey, usize> = FxHashMap::default();
+        for best in all {
+            let count = of_object.entry(object(&best)).or_default();
+            *count += 1;
+            match *count <= PER_OBJECT {
+                true => warnings.warnings.push(self.warning(&best)),
+                false => warnings.left_out += 1,
+            }
+        }
+        spread(&mut warnings.warnings);
+        warnings
+    }
+
+    fn warning(&self, best: &Best) -> Warning {
+        let sides = best.sides.map(|s| self.side(s));
+        let mut rank = rank::rank(self.found, &self.sizes, sides[0].0, sides[1].0);
+        if let Some((weight, reason)) = rank::doubt(self.found, &self.sizes, sides) {
             rank.score += weight;
             rank.reasons.push(reason);
         }
         Warning {
-            object: best.object,
+            object: self.keys[best.bucket as usize],
             rank,
-            sides: best.sides.map(|s| Side {
-                class: class(&s).clone(),
-                occurrence: s.occurrence,
+            sides: sides.map(|(class, occurrence)| Side {
+                class: class.clone(),
+                occurrence,
             }),
         }
-    };
-    all.warnings = best.into_values().map(warning).collect();
-    // Lines in the order of their names' numbers, as far as nothing else decides.
-    let line = |side: &Side| likeness::line(subject.module, side.occurrence);
-    all.warnings.sort_by_cached_key(|w| {
-        let lines = (line(&w.sides[0]), line(&w.sides[1]));
-        (Reverse(w.rank.score), w.object, lines)
-    });
-    spread(&mut all.warnings);
-    all
+    }
 }
 
 /// Puts what says little that is new further down: the best warning about each object comes before all further ones.
@@ -250,16 +315,17 @@ pub fn object_of(class: &ClassKey) -> Option<Root> {
 }
 
 /// Groups that may be to one place.
-fn buckets(subject: &Subject<'_>, groups: &Groups<'_>) -> BTreeMap<ObjectKey, Vec<usize>> {
+fn buckets(subject: &Subject<'_>, groups: &Groups<'_>) -> BTreeMap<ObjectKey, Bucket> {
     let outside = |class: &ClassKey| class.cell.is_some_and(|c| subject.aliasing.is_outside(c.class));
     let all = || (0..groups.groups.len()).map(|n| (n, groups.class(n)));
     let fields: FxHashSet<TagId> = all().filter(|(_, c)| outside(c)).filter_map(|(_, c)| c.tag).collect();
-    let mut buckets: BTreeMap<ObjectKey, Vec<usize>> = BTreeMap::new();
+    let mut buckets: BTreeMap<ObjectKey, Bucket> = BTreeMap::new();
     let mut everywhere: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
     for n in 0..groups.groups.len() {
         let class = groups.class(n);
+        let mut add = |key| buckets.entry(key).or_default().add(n, class.kind);
         if let Some(root) = class.path.as_ref().map(|p| p.root).filter(|r| r.is_object()) {
-            buckets.entry(ObjectKey::Object(root)).or_default().push(n);
+            add(ObjectKey::Object(root));
         }
         match (class.cell, class.tag) {
             (Some(cell), _) if class.kind == AccessKind::Free => everywhere.entry(cell.class).or_default().push(n),
@@ -268,25 +334,24 @@ fn buckets(subject: &Subject<'_>, groups: &Groups<'_>) -> BTreeMap<ObjectKey, Ve
                 // words that they share.
                 let last = cell.offset.saturating_add(class.size.min(64) as i64 - 1);
                 for word in cell.offset.div_euclid(8)..=last.div_euclid(8) {
-                    buckets
-                        .entry(ObjectKey::Class(cell.class, word * 8))
-                        .or_default()
-                        .push(n);
+                    add(ObjectKey::Class(cell.class, word * 8));
                 }
             }
-            (None, Some(tag)) => buckets.entry(ObjectKey::Field(tag)).or_default().push(n),
+            (None, Some(tag)) => add(ObjectKey::Field(tag)),
             (None, None) => {}
         }
         if let (Some(_), Some(tag)) = (class.cell, class.tag.filter(|t| fields.contains(t))) {
-            buckets.entry(ObjectKey::Field(tag)).or_default().push(n);
+            add(ObjectKey::Field(tag));
         }
         if outside(class) {
-            buckets.entry(ObjectKey::Outside).or_default().push(n);
+            add(ObjectKey::Outside);
         }
     }
     for (class, freed) in everywhere {
         let all = ObjectKey::Class(class, i64::MIN)..=ObjectKey::Class(class, i64::MAX);
-        buckets.range_mut(all).for_each(|(_, members)| members.extend(&freed));
+        for (_, bucket) in buckets.range_mut(all) {
+            freed.iter().for_each(|n| bucket.add(*n, AccessKind::Free));
+        }
     }
     buckets
 }
