@@ -37,13 +37,13 @@ impl Summaries for BottomUp {
     }
 
     fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
-        let mut all = self.any_of.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = all.get(functions) {
-            return Arc::clone(known);
-        }
-        let any = Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))));
-        all.insert(functions.to_vec(), Arc::clone(&any));
-        any
+        let all = || self.any_of.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all().get(functions).map(Arc::clone);
+        known.unwrap_or_else(|| {
+            let any = Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))));
+            all().insert(functions.to_vec(), Arc::clone(&any));
+            any
+        })
     }
 }
 
@@ -92,6 +92,8 @@ impl BottomUp {
             rest: self,
             place: &place,
             own: vec![None; component.len()],
+            versions: vec![0; component.len()],
+            any_of: Mutex::default(),
         };
         let mut due = vec![true; component.len()];
         let rounds = if component.len() > LARGE { LARGE_ROUNDS } else { ROUNDS };
@@ -110,6 +112,7 @@ impl BottomUp {
                 for (at, summary) in new {
                     if known.own[at].as_ref() != Some(&summary) {
                         known.own[at] = Some(summary);
+                        known.versions[at] += 1;
                         callers[at].iter().for_each(|caller| due[*caller] = true);
                     }
                 }
@@ -134,6 +137,10 @@ struct Within<'a> {
     rest: &'a BottomUp,
     place: &'a FxHashMap<usize, usize>,
     own: Vec<Option<Summary>>,
+    /// How often each has changed.
+    versions: Vec<u32>,
+    /// What calls do that may call many functions, and how often those had changed by then.
+    any_of: Mutex<FxHashMap<Vec<FunctionId>, (u32, Arc<Summary>)>>,
 }
 
 impl Summaries for Within<'_> {
@@ -148,7 +155,19 @@ impl Summaries for Within<'_> {
         if functions.iter().all(|f| !self.place.contains_key(&f.index())) {
             return self.rest.any_of(functions);
         }
-        Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))))
+        let places = functions.iter().filter_map(|f| self.place.get(&f.index()));
+        let version = places.map(|at| self.versions[*at]).sum();
+        let known = |all: &FxHashMap<_, (u32, Arc<Summary>)>| {
+            let (then, any) = all.get(functions)?;
+            (*then == version).then(|| Arc::clone(any))
+        };
+        let all = || self.any_of.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = known(&all());
+        known.unwrap_or_else(|| {
+            let any = Arc::new(Summary::any_of(functions.iter().filter_map(|f| self.summary(*f))));
+            all().insert(functions.to_vec(), (version, Arc::clone(&any)));
+            any
+        })
     }
 }
 

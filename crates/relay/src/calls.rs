@@ -131,7 +131,8 @@ impl Execution<'_> {
             return (Vec::new(), targets);
         }
         let summary = |f: &FunctionId| self.summaries.summary(*f);
-        let is_plain = |f: &FunctionId| summary(f).is_some_and(|s| s.decided_by_caller.is_empty() && s.joined.is_empty());
+        let is_plain =
+            |f: &FunctionId| summary(f).is_some_and(|s| s.decided_by_caller.is_empty() && s.joined.is_empty());
         targets.into_iter().partition(is_plain)
     }
 
@@ -415,7 +416,7 @@ impl Execution<'_> {
             Named(path) => rebind(path),
             SymbolicValue::May(name, paths) => {
                 let all: Vec<SymbolicValue> = paths.iter().map(rebind).collect();
-                let named: Option<smallvec::SmallVec<[Path; 2]>> = all.iter().map(|v| v.name().cloned()).collect();
+                let named: Option<Vec<Path>> = all.iter().map(|v| v.name().cloned()).collect();
                 let name = if name.root == Root::Opaque(call) {
                     name.clone()
                 } else {

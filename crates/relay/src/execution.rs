@@ -42,6 +42,8 @@ const EFFORT: usize = 256;
 const LESS_EFFORT: usize = 12;
 /// The same for all functions of a program together.
 const ALL_EFFORT: usize = 6_000_000;
+/// That effort from which downwards the first round looks at one way at a time.
+const OUTLINED: usize = 48;
 /// Times that effort after which blocks are left before they come to rest.
 const EXHAUSTED: usize = 6;
 /// How much more a function is worth that waits for threads: what is known of those is lost where its ways are joined.
@@ -237,6 +239,8 @@ pub struct Execution<'a> {
     /// The block of each instruction.
     home: Vec<usize>,
     changed: bool,
+    /// This round only finds out where control flow merges values, one way at a time.
+    outlines: bool,
     states: Vec<State>,
     /// How often each block has been gone through in this round.
     visits: Vec<u32>,
@@ -273,6 +277,7 @@ impl<'a> Execution<'a> {
             one_sided: Vec::new(),
             home: Vec::with_capacity(body.instructions.len()),
             changed: false,
+            outlines: false,
             states: Vec::new(),
             visits: Vec::new(),
             spent: 0,
@@ -286,8 +291,9 @@ impl<'a> Execution<'a> {
         for round in 0..ROUNDS {
             execution.changed = false;
             let sketch = SKETCHES.get(round).copied();
+            execution.outlines = round == 0 && execution.effort() <= OUTLINED;
             execution.round(sketch);
-            if !execution.changed || sketch.is_none() && execution.is_exhausted() {
+            if !execution.changed || round > 0 && execution.is_exhausted() {
                 break;
             }
             if round == 0 {
@@ -365,7 +371,7 @@ impl<'a> Execution<'a> {
             self.visits[block] += 1;
             self.states[block] = entered.clone();
             let most = if self.is_exhausted() { LEAST_VISITS } else { MOST_VISITS };
-            if self.visits[block] > at_most.unwrap_or(most) {
+            if self.visits[block] > at_most.unwrap_or(most).min(most) {
                 self.changed |= at_most.is_some();
                 self.unsettled += 1;
                 continue;
@@ -460,6 +466,8 @@ impl<'a> Execution<'a> {
             state.merge(brought);
         }
         if self.is_long() || self.visits[block] > 2 * self.patience() {
+            // What is joined to be quick is looked at once more.
+            self.changed |= self.outlines && state.ways().len() > 1;
             state.collapse();
         } else if self.visits[block] > self.patience() {
             state.join_alike();
@@ -467,16 +475,20 @@ impl<'a> Execution<'a> {
         state
     }
 
-    /// How many times as much as it is meant to be the function has been gone through.
-    pub(crate) fn overdone(&self) -> usize {
-        let each = (ALL_EFFORT / self.subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT);
-        let worth = if self.deciding.is_empty() { 1 } else { WAITING };
-        self.spent / (worth * each * self.body.instructions.len().max(LEAST_INSTRUCTIONS))
+    /// Instructions that ways are meant to be gone through for each of a function's own.
+    fn effort(&self) -> usize {
+        (ALL_EFFORT / self.subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT)
     }
 
-    /// Whether it has been gone through for so long that only one way at a time is looked at.
+    /// How many times as much as it is meant to be the function has been gone through.
+    pub(crate) fn overdone(&self) -> usize {
+        let worth = if self.deciding.is_empty() { 1 } else { WAITING };
+        self.spent / (worth * self.effort() * self.body.instructions.len().max(LEAST_INSTRUCTIONS))
+    }
+
+    /// Whether only one way at a time is looked at: it has been gone through for long, or this is to be quick.
     pub(crate) fn is_long(&self) -> bool {
-        self.overdone() >= 2
+        self.outlines || self.overdone() >= 2
     }
 
     /// Whether it has been gone through for so long that it is left before it comes to rest.

@@ -177,6 +177,13 @@ impl<V> PathMap<V> {
         }
     }
 
+    /// Keeps the first, so many.
+    pub fn truncate(&mut self, most: usize) {
+        if self.len() > most {
+            Arc::make_mut(&mut self.entries).truncate(most);
+        }
+    }
+
     /// Removes a path; gives its value back, if it had one.
     pub fn remove(&mut self, path: &Path) -> Option<V>
     where
@@ -343,6 +350,9 @@ mod tests {
             }
             map.retain(|_, v| *v != 1);
             tree.retain(|_, v| *v != 1);
+            let mut first = map.clone();
+            first.truncate(2);
+            prop_assert!(first.iter().eq(tree.iter().take(2)));
             map.replace(|p, v| (p.last().offset > 0).then_some(v + 1));
             tree.iter_mut().filter(|(p, _)| p.last().offset > 0).for_each(|(_, v)| *v += 1);
             prop_assert!(is_same(&map, &tree) && is_same(&before.0, &before.1));

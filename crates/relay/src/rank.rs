@@ -121,7 +121,11 @@ pub fn promise(found: &TopDown, class: &ClassKey) -> i32 {
         (root.kind == RootKind::Handler, -5),
         (root.key.start == Start::Program, -5),
     ];
-    weights.iter().filter(|(holds, _)| *holds).map(|(_, weight)| weight).sum()
+    weights
+        .iter()
+        .filter(|(holds, _)| *holds)
+        .map(|(_, weight)| weight)
+        .sum()
 }
 
 /// Ranks a pair of accesses.

@@ -22,6 +22,9 @@ pub const CASES: usize = 6;
 /// Locations that a case says something of, and requirements.
 const LOCATIONS: usize = 48;
 
+/// Locations that a case of many functions says something of.
+const ANY_LOCATIONS: usize = 2 * LOCATIONS;
+
 /// The number of no function: results that several give are merged where they are called.
 const NOBODY: u32 = u32::MAX;
 
@@ -103,7 +106,7 @@ impl Summary {
         let mut any = Summary::default();
         for summary in summaries {
             for case in &summary.cases {
-                add(&mut any.cases, case.clone(), NOBODY);
+                any.add(case);
             }
             for (site, started) in &summary.creations {
                 any.creations.entry(*site).or_default().extend(started);
@@ -112,12 +115,22 @@ impl Summary {
             any.joined.extend(summary.joined.iter().cloned());
             any.threads_matter |= summary.threads_matter;
         }
-        if let [first, rest @ ..] = &any.cases[..]
-            && any.cases.len() > CASES
-        {
-            any.cases = vec![rest.iter().fold(first.clone(), |all, c| all.join(c, NOBODY))];
-        }
         any
+    }
+
+    /// Adds a case of one of several functions, to one that does the same to locks if there is such.
+    fn add(&mut self, case: &Case) {
+        let alike = |c: &Case| c.locks.holds_the_same(&case.locks);
+        let full = self.cases.len() == CASES;
+        let known = self.cases.iter().position(alike).or(full.then_some(CASES - 1));
+        match known {
+            Some(known) => {
+                let mut both = self.cases[known].join(case, NOBODY);
+                self.unsaid += both.truncate(ANY_LOCATIONS);
+                self.cases[known] = both;
+            }
+            None => self.cases.push(case.clone()),
+        }
     }
 
     /// The summary of an execution that was relative to its entry.
@@ -126,9 +139,14 @@ impl Summary {
         let widened = execution.overdone() > 0;
         let function = execution.function.number();
         let mut cases: Vec<Case> = Vec::new();
-        let mut unsaid = execution.nameless;
+        let mut unsaid = execution.nameless + execution.any_of.values().map(|(_, any)| any.unsaid).sum::<u32>();
         for exit in exits {
-            add(&mut cases, Case::of(exit, function, &mut unsaid), function);
+            let case = Case::of(exit, function, &mut unsaid);
+            let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
+            match cases.iter_mut().find(|c| alike(c)) {
+                Some(known) => *known = known.join(&case, function),
+                None => cases.push(case),
+            }
         }
         // Where all ways agree on locks, what is given back tells nothing about them.
         if let [first, rest @ ..] = &cases[..] {
@@ -149,15 +167,6 @@ impl Summary {
             unsaid,
             unsettled: execution.unsettled,
         }
-    }
-}
-
-/// Adds a case, to one that does the same to locks and gives back a value of the same signs, if there is such.
-fn add(cases: &mut Vec<Case>, case: Case, function: u32) {
-    let alike = |c: &Case| c.locks.holds_the_same(&case.locks) && c.fact.class() == case.fact.class();
-    match cases.iter_mut().find(|c| alike(c)) {
-        Some(known) => *known = known.join(&case, function),
-        None => cases.push(case),
     }
 }
 
@@ -243,6 +252,15 @@ impl Case {
             waited: way.waited,
             settled: way.settled,
         }
+    }
+
+    /// Leaves so many locations, and as many that others may know of; says how many are left out.
+    fn truncate(&mut self, most: usize) -> u32 {
+        let over = |len: usize| len.saturating_sub(most);
+        let cut = over(self.memory.len()) + over(self.published.len());
+        self.memory.truncate(most);
+        self.published.truncate(most);
+        cut as u32
     }
 
     /// One or the other.

@@ -6,7 +6,6 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::path_map::Held;
-use smallvec::SmallVec;
 
 /// Alternatives of `may` at most.
 pub const ALTERNATIVES: usize = 8;
@@ -22,7 +21,7 @@ pub enum SymbolicValue {
     /// The value that the path names.
     Named(Path),
     /// One of the paths, or null; the first path is the name that the instruction which gave it lends it.
-    May(Path, SmallVec<[Path; 2]>),
+    May(Path, Vec<Path>),
 }
 
 use SymbolicValue::{Integer, May, Named, Top};
@@ -67,7 +66,7 @@ impl SymbolicValue {
             return self.clone();
         }
         let merged = SymbolicValue::of(Root::Opaque(site));
-        let mut all: SmallVec<[Path; 2]> = SmallVec::new();
+        let mut all: Vec<Path> = Vec::new();
         for value in [self, other] {
             match value {
                 Integer(0) => continue,

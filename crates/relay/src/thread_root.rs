@@ -57,11 +57,7 @@ const LOCATIONS: usize = 48;
 
 /// How a created thread is entered, and the object that it is given, and whether it has that for itself. `is_followed`: it
 /// knows of itself that it runs.
-pub fn entry_of(
-    event: &CreationEvent<'_>,
-    function: FunctionId,
-    is_followed: bool,
-) -> (Entry, Option<(Root, bool)>) {
+pub fn entry_of(event: &CreationEvent<'_>, function: FunctionId, is_followed: bool) -> (Entry, Option<(Root, bool)>) {
     let made = event.argument.name().filter(|p| !p.loads() && p.root.is_made());
     let given = made.map(|p| (p.root, event.way.is_private(p.root)));
     let rename = |path: &Path| each_its_own(path, event.counters, event.name);
