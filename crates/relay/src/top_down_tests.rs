@@ -142,6 +142,47 @@ fn what_the_kernel_runs_later_runs_beside_what_registers_it() {
 }
 
 #[test]
+fn what_is_run_later_is_one_root_of_each_kind_without_the_programs_start() {
+    let count = 5;
+    let later = |n: usize| function(&format!("later_{n}"), &[write("data"), end()]);
+    let register = |n: usize| format!("  call @call_rcu(@other, @later_{n}) at 6:{n}\n");
+    let text = "declare @call_rcu () i32\ndeclare @tasklet_setup () i32\n".to_owned()
+        + &(0..=count).map(later).collect::<String>()
+        + &function(
+            "entry_one",
+            &[
+                (0..count).map(register).collect(),
+                format!("  call @tasklet_setup(@other, @later_{count}) at 7:1\n"),
+                end(),
+            ],
+        );
+    let program = program(0, &text);
+    let found = scanned(&program, "entry_*").found;
+    let kinds: BTreeSet<_> = found.roots.iter().map(|r| (r.kind, r.others)).collect();
+    assert_eq!(found.roots.len(), kinds.len());
+    assert_eq!(found.created.len(), count + 1);
+    assert_eq!(found.contexts.len(), count + 2);
+    assert!(found.created.values().all(Option::is_some));
+    assert_eq!(warned(&program, &scanned(&program, "entry_*")), ["data"]);
+}
+
+#[test]
+fn what_any_of_several_functions_does_is_told_apart_by_locks() {
+    let text = function("takes", &[lock(0), write("data"), end()])
+        + &function("takes_too", &[lock(0), write("other"), end()])
+        + &function("does_not", &[write("data"), end()]);
+    let program = program(1, &text);
+    let of = |names: &[&str]| {
+        let all: Vec<Summary> = names.iter().map(|name| summary(&program, name)).collect();
+        Summary::any_of(all.iter())
+    };
+    let both = of(&["takes", "takes_too"]);
+    assert_eq!((both.cases.len(), both.cases[0].locks.acquired().count()), (1, 1));
+    assert_eq!(both.cases[0].memory.len(), 2);
+    assert_eq!(of(&["takes", "does_not", "takes_too"]).cases.len(), 2);
+}
+
+#[test]
 fn a_name_that_nothing_begins_with_is_no_entry() {
     let program = program(0, &function("entry_one", &[end()]));
     let models = Models::built_in().unwrap();
