@@ -153,6 +153,7 @@ impl Execution<'_> {
                 let summary = self.summaries.any_of(callees);
                 self.any_of.insert(at, (callees.to_vec(), Arc::clone(&summary)));
                 self.applied.retain(|(place, ..), _| *place != at);
+                self.adopted.retain(|(place, _)| *place != at);
                 summary
             }
         };
@@ -311,11 +312,15 @@ impl Execution<'_> {
         }
         self.define_each(at, results, &mut after);
         after.into_iter().for_each(|way| state.add(way));
-        self.adopt(self.site(at), summary, actuals);
+        self.adopt(at, callee, summary, actuals);
     }
 
-    /// Creations and joins of a callee become the caller's.
-    fn adopt(&mut self, call: Site, summary: &Summary, actuals: &[SymbolicValue]) {
+    /// Creations of a callee become the caller's: once, but for those that depend on what is passed.
+    fn adopt(&mut self, at: usize, callee: FunctionId, summary: &Summary, actuals: &[SymbolicValue]) {
+        let call = self.site(at);
+        if !self.adopted.insert((at, callee)) && summary.decided_by_caller.is_empty() {
+            return;
+        }
         for (site, started) in &summary.creations {
             let decided = summary.decided_by_caller.contains(site);
             let name = if summary.is_named_by_caller(site) { call } else { *site };

@@ -20,7 +20,7 @@ use crate::subject::{Cell, Subject};
 use crate::summary::{Exit, JoinedHandle, Summary};
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{BlockId, Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -224,6 +224,8 @@ pub struct Execution<'a> {
     pub(crate) left_out: BTreeMap<usize, usize>,
     /// What calls made of ways, by instruction, callee and case, the latest last.
     pub(crate) applied: FxHashMap<(usize, FunctionId, usize), VecDeque<Applied>>,
+    /// Calls and callees whose creations are known to be the function's.
+    pub(crate) adopted: FxHashSet<(usize, FunctionId)>,
     /// What calls do that may call many functions, by instruction, and of which functions it is.
     pub(crate) any_of: FxHashMap<usize, (Vec<FunctionId>, Arc<Summary>)>,
     /// Threads were created or waited for, here or in a callee: the threads on entry are not those at each point.
@@ -269,6 +271,7 @@ impl<'a> Execution<'a> {
             nameless: 0,
             left_out: BTreeMap::new(),
             applied: FxHashMap::default(),
+            adopted: FxHashSet::default(),
             any_of: FxHashMap::default(),
             threads_matter: false,
             named: BTreeSet::new(),

@@ -402,18 +402,18 @@ impl Execution<'_> {
             counters: &counters,
             way,
         });
-        let known = self.creations.entry(name).or_default();
-        let before = known.len();
-        known.extend(functions.iter().map(|f| self.subject.module[*f].symbol));
-        if known.len() != before {
-            self.news();
-        }
-        if decided_by_caller && self.decided_by_caller.insert(name) {
-            self.news();
-        }
-        self.note_started(name, functions.iter().copied());
         if self.subject.is_followed(creation) {
             self.threads_matter = true;
+            let known = self.creations.entry(name).or_default();
+            let before = known.len();
+            known.extend(functions.iter().map(|f| self.subject.module[*f].symbol));
+            if known.len() != before {
+                self.news();
+            }
+            if decided_by_caller && self.decided_by_caller.insert(name) {
+                self.news();
+            }
+            self.note_started(name, functions.iter().copied());
             self.start(way, name, functions, creation.many);
         } else {
             self.forget_shared(way);
