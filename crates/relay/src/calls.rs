@@ -367,7 +367,7 @@ impl Execution<'_> {
         let effect = match known.map(|a| a.effect.clone()) {
             Some(effect) => effect,
             None => {
-                self.spent += case.memory.len() + case.published.len() / PLACES;
+                self.spent += case.memory.len() + case.locks.len() + case.published.len() / PLACES;
                 let effect = self.effect(at, summary, case, actuals, way, rebound);
                 let kept = self.applied.entry((at, callee, number)).or_default();
                 if kept.len() >= KEPT {
@@ -445,7 +445,10 @@ impl Execution<'_> {
             Root::Formal(n) if !lock.loads() => arguments.get(usize::from(n)),
             _ => None,
         };
-        let renamed = |lock: &Path| Some(self.by_place(rebind(lock).name()?.clone(), operand(lock)));
+        let renamed = |lock: &Path| match lock.is_constant() && !lock.loads() {
+            true => Some(lock.clone()),
+            false => Some(self.by_place(rebind(lock).name()?.clone(), operand(lock))),
+        };
         let (locks, lost) = case.locks.rebind(renamed);
         way.locks.update(&locks);
         if lost > 0 {

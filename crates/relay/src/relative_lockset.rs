@@ -115,6 +115,11 @@ impl RelativeLockset {
         self.changes.is_empty()
     }
 
+    /// How many locks have changed.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
     /// The changes, in order of their paths.
     pub fn changes(&self) -> impl Iterator<Item = (&Path, Change)> {
         self.changes.iter().map(|(path, change)| (path, *change))
