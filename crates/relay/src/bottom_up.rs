@@ -140,8 +140,11 @@ struct Within<'a> {
     /// How often each has changed.
     versions: Vec<u32>,
     /// What calls do that may call many functions, and how often those had changed by then.
-    any_of: Mutex<FxHashMap<Vec<FunctionId>, (u32, Arc<Summary>)>>,
+    any_of: Mutex<Versions>,
 }
+
+/// Summaries of sets of functions, with the sum of the functions' versions.
+type Versions = FxHashMap<Vec<FunctionId>, (u32, Arc<Summary>)>;
 
 impl Summaries for Within<'_> {
     fn summary(&self, function: FunctionId) -> Option<&Summary> {
@@ -157,7 +160,7 @@ impl Summaries for Within<'_> {
         }
         let places = functions.iter().filter_map(|f| self.place.get(&f.index()));
         let version = places.map(|at| self.versions[*at]).sum();
-        let known = |all: &FxHashMap<_, (u32, Arc<Summary>)>| {
+        let known = |all: &Versions| {
             let (then, any) = all.get(functions)?;
             (*then == version).then(|| Arc::clone(any))
         };

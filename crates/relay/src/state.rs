@@ -62,10 +62,6 @@ pub struct Disjunct {
 
 /// What is stored at a location.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "short-lived; paths are inline because most are short"
-)]
 pub enum Stored {
     /// This value.
     Value(SymbolicValue),

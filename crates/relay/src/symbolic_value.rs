@@ -12,7 +12,6 @@ pub const ALTERNATIVES: usize = 8;
 
 /// What a location or an instruction's result holds.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(clippy::large_enum_variant, reason = "paths are inline because most are short")]
 pub enum SymbolicValue {
     /// Any possible value.
     Top,
