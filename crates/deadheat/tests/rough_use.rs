@@ -128,6 +128,7 @@ const PROCESSORS: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <s
     static int wanted;\n\
     static void see(int n) { if (n != wanted) abort(); }\n\
     static int own(void) { cpu_set_t s; return sched_getaffinity(0, sizeof s, &s) ? -1 : CPU_COUNT(&s); }\n\
+    static void *narrow(void *a) { see(own()); return a; }\n\
     static void *work(void *a) { cpu_set_t s; see(own());\n\
     if (pthread_getaffinity_np(pthread_self(), sizeof s, &s)) abort(); see(CPU_COUNT(&s));\n\
     int first = 0; while (!CPU_ISSET(first, &s)) first++; CPU_ZERO(&s); CPU_SET(first, &s);\n\
@@ -136,7 +137,12 @@ const PROCESSORS: &str = "#define _GNU_SOURCE\n#include <pthread.h>\n#include <s
     if (syscall(SYS_sched_getaffinity, 0, sizeof s, &s) < 0) abort(); see(CPU_COUNT(&s));\n\
     FILE *p = popen(\"nproc\", \"r\"); int n = 0; if (fscanf(p, \"%d\", &n) != 1) abort(); pclose(p); see(n);\n\
     pid_t child = fork(); if (!child) { see(own()); _exit(0); } int status; waitpid(child, &status, 0); if (status) abort();\n\
-    pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); return 0; }\n";
+    pthread_attr_t now; pthread_getattr_np(pthread_self(), &now); pthread_attr_getaffinity_np(&now, sizeof s, &s); see(CPU_COUNT(&s));\n\
+    pthread_t t; pthread_create(&t, 0, work, 0); pthread_join(t, 0); see(own());\n\
+    int first = 0; while (!CPU_ISSET(first, &s)) first++; CPU_ZERO(&s); CPU_SET(first, &s); wanted = 1;\n\
+    pthread_attr_t given; pthread_attr_init(&given); pthread_attr_setaffinity_np(&given, sizeof s, &s);\n\
+    pthread_create(&t, &given, narrow, 0); pthread_join(t, 0); if (sched_setaffinity(0, sizeof s, &s)) abort();\n\
+    child = fork(); if (!child) { see(own()); _exit(0); } waitpid(child, &status, 0); if (status) abort(); return 0; }\n";
 
 #[test]
 fn a_program_sees_the_processors_that_it_was_started_with() {

@@ -124,7 +124,6 @@ const HARMLESS: &[&str] = &[
     "pthread_key_delete",
     "pthread_getspecific",
     "pthread_setspecific",
-    "pthread_getattr_np",
     "pthread_setname_np",
     "pthread_getname_np",
     "pthread_setschedparam",

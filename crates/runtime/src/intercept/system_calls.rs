@@ -53,6 +53,10 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             libc::SYS_signalfd4 => signal_waits::signalfd(fd, b as *const u64, d as c_int) as isize,
             libc::SYS_wait4 => children::wait4(fd, b as *mut c_int, c as c_int, d as *mut c_void) as isize,
             libc::SYS_flock => file_locks::flock(fd, b as c_int) as isize,
+            libc::SYS_execve | libc::SYS_execveat => {
+                let result = processor::lent(|| sys!(number, a, b, c, d, e));
+                crate::sys::c_result(result)
+            }
             libc::SYS_sched_getaffinity | libc::SYS_sched_setaffinity => return processors(number, fd, b, c),
             libc::SYS_kill => signal_calls::kill(fd, b as c_int) as isize,
             libc::SYS_tgkill => signal_calls::tgkill(fd, b as c_int, c as c_int) as isize,
@@ -80,17 +84,16 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
 
 /// The kernel's calls about processors: the one that asks returns how many bytes it wrote.
 unsafe fn processors(number: c_long, thread: c_int, size: usize, mask: usize) -> Option<isize> {
-    // SAFETY: the caller's arguments; what succeeds had a mask of this size.
+    if number == libc::SYS_sched_setaffinity {
+        processor::release();
+        return None;
+    }
+    // SAFETY: the caller's arguments; what succeeds had a mask of so many bytes.
     unsafe {
         let result = sys!(number, thread, size, mask);
-        if result < 0 {
-            return Some(crate::sys::fail(-result as c_int) as isize);
+        if result > 0 {
+            super::processors::tell(thread, mask as *mut u8, result as usize);
         }
-        if number == libc::SYS_sched_getaffinity {
-            processor::show(mask as *mut u8, result as usize);
-        } else {
-            processor::given(mask as *const u8, size);
-        }
-        Some(result)
+        Some(crate::sys::c_result(result))
     }
 }

@@ -77,6 +77,7 @@ impl Scheduler {
             switching::await_gone(gone);
         }
         observe::switched(t.id);
+        crate::processor::look();
     }
 
     /// Earliest deadline, and whether somebody waits for the outside.
