@@ -1,7 +1,7 @@
 //! Bad ends that no racing pair is the cause of: findings of their own.
 
 use crate::candidate::Context;
-use crate::describe::Names;
+use crate::describe::{Described, Names};
 use crate::hash::Fnv;
 use deadheat_confirm::candidate::BadRun;
 use deadheat_confirm::minimise::Story;
@@ -121,6 +121,11 @@ pub(crate) fn place_names<'a>(stacks: impl Iterator<Item = &'a Vec<Frame>>) -> V
     places
 }
 
+/// The threads that wait, as a finding lists them, and how many it leaves out.
+pub(crate) fn waiting(described: &mut Described<'_>, stuck: &[Waiting]) -> (Vec<finding::Waiting>, u32) {
+    bounded(described.waiting(stuck), &ring(stuck))
+}
+
 /// What one finding tells of for all ends like it: uses of blocks that were freed at one place, or the same harm at the
 /// same place, addresses and messages apart.
 fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
@@ -139,6 +144,7 @@ fn cause(finding: &Finding) -> Option<(HarmKind, String)> {
             format!("used {}", place(&block.used.stack)?)
         }
         HarmKind::Signal => harm.detail.split(' ').next()?.into(),
+        HarmKind::Deadlock => place_names(finding.threads.iter().map(|t| &t.stack)).join(" "),
         HarmKind::UncaughtException | HarmKind::Panic | HarmKind::Check | HarmKind::Sanitizer => String::new(),
         _ => harm.detail.clone(),
     };

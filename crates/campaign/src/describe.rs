@@ -1,5 +1,6 @@
 //! Findings in the words of the report: records and site tables in, names and places out.
 
+use crate::bad_end;
 use crate::candidate::{Candidate, Context};
 use crate::site_index::SiteIndex;
 use crate::statement::Statement;
@@ -137,6 +138,10 @@ impl<'a> Names<'a> {
         if finding.harm.is_some() {
             finding.ended_at = described.end(&shown.run);
             finding.freed = described.freed(&shown.run.records);
+            let stuck = shown.run.records.deadlock.as_ref().map(|d| &d.threads);
+            if let Some(stuck) = stuck {
+                (finding.threads, finding.threads_left_out) = bad_end::waiting(&mut described, stuck);
+            }
         }
     }
 }

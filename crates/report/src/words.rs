@@ -180,7 +180,8 @@ pub fn summary(finding: &Finding) -> String {
         .filter_map(|t| own(&t.stack))
         .map(|f| f.place())
         .collect();
-    if !places.is_empty() {
+    // Of a race they tell what it leads to.
+    if !places.is_empty() && parts.is_empty() {
         let threads = finding.threads.len() + finding.threads_left_out as usize;
         let more = if threads > PLACES { " and others" } else { "" };
         places.truncate(PLACES);
