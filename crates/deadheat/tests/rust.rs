@@ -54,6 +54,15 @@ fn what_cannot_be_watched_is_refused_with_a_way_out() {
 }
 
 #[test]
+fn build_scripts_are_told_the_compilers_version_as_it_is() {
+    let place = Place::new("rust-version");
+    let (_, told) = installed(&place, "deadheat-rustc", &["rustc", "--version"]);
+    assert!(told.starts_with("rustc 1.") && told.lines().count() == 1, "{told}");
+    let (_, told) = installed(&place, "deadheat-rustc", &["rustc", "-vV"]);
+    assert!(told.lines().any(|line| line.starts_with("deadheat: ")), "{told}");
+}
+
+#[test]
 fn each_test_of_a_package_is_hunted_in_by_itself() {
     let place = Place::new("rust-package");
     std::fs::create_dir(place.join("src")).unwrap();

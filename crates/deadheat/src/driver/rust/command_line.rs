@@ -118,6 +118,11 @@ impl RustcLine {
         self.has(&["-V", "-vV", "-Vv", "--version"])
     }
 
+    /// Whether all that tells versions apart is asked for, as cargo does; build scripts ask for the one line.
+    pub fn asks_for_all_of_version(&self) -> bool {
+        self.has(&["-vV", "-Vv"]) || self.asks_for_version() && self.has(&["-v", "--verbose"])
+    }
+
     /// The machine that is named.
     pub fn target(&self) -> Option<&str> {
         self.values("--target").next_back()
@@ -258,7 +263,9 @@ mod tests {
         assert!(line("a.rs").makes_code() && line("a.rs").links());
         assert!(line("--crate-name x --crate-type lib --emit=dep-info,metadata,link a.rs").makes_code());
         assert!(!line("--crate-type lib --emit=dep-info,metadata a.rs").makes_code());
-        assert!(!line("-vV").makes_code() && line("-vV").asks_for_version());
+        assert!(!line("-vV").makes_code() && line("-vV").asks_for_all_of_version());
+        assert!(line("--version --verbose").asks_for_all_of_version());
+        assert!(!line("--version").asks_for_all_of_version() && !line("--version").makes_code());
         assert!(!line("- --crate-name ___ --print=file-names --crate-type bin").makes_code());
         assert!(!line("--crate-type lib --emit=link a.rs").links());
         assert!(line("--crate-type lib --test a.rs").links());

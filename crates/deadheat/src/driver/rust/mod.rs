@@ -54,7 +54,7 @@ fn run(arguments: &[OsString]) -> Result<ExitCode, DriverError> {
         _ => (rustc()?, false, arguments),
     };
     let line = RustcLine::parse(rest);
-    if wrapped && line.asks_for_version() {
+    if wrapped && line.asks_for_all_of_version() {
         return version(&rustc, rest);
     }
     // What cargo builds for itself (build scripts, procedural macros) has no `--target` under `cargo deadheat`.
