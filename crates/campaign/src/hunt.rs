@@ -332,7 +332,8 @@ impl Work<'_> {
             let Some(harm) = self.baseline.harm(&ending.outcome) else {
                 continue;
             };
-            if self.stop() || found.iter().any(|b| b.end().same(&BadEnd::of(&ending.run))) {
+            let end = BadEnd::of(&ending.run);
+            if self.stop() || found.iter().any(|b| b.end().same(&end)) {
                 continue;
             }
             match judge.as_freed_use(&ending.plan, &harm) {

@@ -36,8 +36,8 @@ pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> 
         subject: &subject,
         scan: &scan,
     };
-    let mut findings = Vec::new();
-    findings.extend(scan.warnings.warnings.iter().map(|warning| words.race(warning)));
+    let races = scan.warnings.warnings.iter().map(|warning| words.race(warning));
+    let mut findings: Vec<Finding> = races.collect();
     findings.extend(scan.cycles.iter().map(|cycle| words.cycle(cycle)));
     findings.extend(scan.left.iter().map(|left| words.left(left)));
     baseline::tell_alike_apart(&mut findings);

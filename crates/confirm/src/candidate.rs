@@ -68,12 +68,6 @@ impl Rules {
 
     fn usual_plan(&self, case: &Case) -> Plan {
         let number = case.tries;
-        let later = |mut plan: Plan| {
-            if let Policy::RaceDirected { last, .. } = &mut plan.policy {
-                *last = case.last;
-            }
-            plan
-        };
         if let (0, Some(seen)) = (number, case.seen.clone()) {
             return Plan {
                 mode: Mode::Confirm(case.targets.clone()),
@@ -83,7 +77,11 @@ impl Rules {
                 ..self.plan.clone()
             };
         }
-        later(self.directed_or_walk(&case.targets, number))
+        let mut plan = self.directed_or_walk(&case.targets, number);
+        if let Policy::RaceDirected { last, .. } = &mut plan.policy {
+            *last = case.last;
+        }
+        plan
     }
 
     /// A try directed at these statements, or the walk of that number.

@@ -120,7 +120,7 @@ impl AnyPolicy {
         }
     }
 
-    /// The first thread that was held back and let go since nobody else worked, under a race-directed policy.
+    /// Who was held back and let go since nobody else worked, under a race-directed policy.
     pub fn let_go(&self) -> Option<ThreadId> {
         match &self.one {
             One::RaceDirected(policy) => policy.let_go(),

@@ -196,7 +196,7 @@ pub enum Policy {
         postponements: u32,
         /// Resolve the meeting with this number the other way; nothing else changes.
         flip: Option<u32>,
-        /// Runs only where nobody else can, until another thread stands before a target.
+        /// Runs only where nobody else can, until some thread stands before a target, and is let go last.
         last: Option<ThreadId>,
     },
     /// A recorded schedule.

@@ -492,7 +492,8 @@ pub struct Ended {
     pub virtual_ns: u64,
     /// Accesses at target sites.
     pub target_hits: u64,
-    /// The first thread that was held back before a target and had to be let go, since nobody else could do anything.
+    /// Who was held back before a target and had to be let go, since nobody else could do anything: see the race-directed
+    /// policy. It may come last in the next try.
     pub let_go: Option<ThreadId>,
     /// Signals and broadcasts of condition variables: they wake whoever waits at that moment, and nobody who comes
     /// later.
