@@ -36,6 +36,10 @@ pub struct Scratch {
 #[derive(Debug)]
 pub struct RunDirectory(PathBuf);
 
+/// A file with the standard input of runs; removed when dropped.
+#[derive(Debug)]
+pub struct Input(PathBuf);
+
 impl Scratch {
     /// A fresh directory.
     pub fn new() -> io::Result<Scratch> {
@@ -90,6 +94,14 @@ impl Scratch {
         let path = self.root.join(format!("r{n:06}"));
         std::fs::create_dir(&path)?;
         Ok(RunDirectory(path))
+    }
+
+    /// A file with this standard input.
+    pub fn input(&self, bytes: &[u8]) -> io::Result<Input> {
+        let n = self.next.fetch_add(1, Ordering::Relaxed) % 1_000_000;
+        let path = self.root.join(format!("i{n:06}"));
+        std::fs::write(&path, bytes)?;
+        Ok(Input(path))
     }
 
     /// Whether what runs write finds no room any more.
@@ -155,6 +167,19 @@ impl RunDirectory {
     /// Path of something in it.
     pub fn join(&self, name: &str) -> PathBuf {
         self.0.join(name)
+    }
+}
+
+impl Input {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Input {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
     }
 }
 

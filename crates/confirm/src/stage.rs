@@ -24,7 +24,7 @@ use crate::outcome::Outcome;
 use crate::output::{Growing, Output};
 use crate::program::Program;
 use crate::records::Records;
-use crate::scratch::{RunDirectory, Scratch};
+use crate::scratch::{Input, RunDirectory, Scratch};
 use crate::server::Servers;
 use deadheat_wire::channel::MAGIC;
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
@@ -94,10 +94,10 @@ pub struct Stage {
     pub freed_uses: OrdinaryUses,
     /// End and standard output of the first run, to which others are compared.
     expected: OnceLock<(End, Output)>,
-    stdin: PathBuf,
+    stdin: Input,
     /// Before `scratch`, so that none outlives its directory.
-    servers: Servers,
-    scratch: Scratch,
+    servers: Arc<Servers>,
+    scratch: Arc<Scratch>,
     /// Misuses of synchronisation that the runs showed.
     pub(crate) misuses: Mutex<Sightings>,
     /// Runs that were asked whether they hang for good.
@@ -124,8 +124,6 @@ impl Stage {
     /// Makes a stage; tries out how runs can be kept apart.
     pub fn new(program: Program, options: StageOptions) -> Result<Stage, StageError> {
         let scratch = Scratch::new().map_err(StageError::Scratch)?;
-        let stdin = scratch.file("stdin");
-        std::fs::write(&stdin, &program.stdin).map_err(StageError::Scratch)?;
         let isolation = if options.isolate {
             let probe = scratch.file("probe");
             std::fs::create_dir(&probe).map_err(StageError::Scratch)?;
@@ -133,22 +131,56 @@ impl Stage {
         } else {
             Isolation::Shared("--no-isolation".into())
         };
-        let limit_ms = AtomicU64::new(options.limit.as_millis() as u64);
+        let limit = options.limit;
+        let shared = (Arc::new(scratch), Arc::default());
+        Stage::of(program, isolation, options, limit, shared)
+    }
+
+    fn of(
+        program: Program,
+        isolation: Isolation,
+        options: StageOptions,
+        limit: Duration,
+        (scratch, servers): (Arc<Scratch>, Arc<Servers>),
+    ) -> Result<Stage, StageError> {
         Ok(Stage {
+            stdin: scratch.input(&program.stdin).map_err(StageError::Scratch)?,
             program,
             isolation,
             options,
-            limit_ms,
+            limit_ms: AtomicU64::new(limit.as_millis() as u64),
             runs: AtomicU64::new(0),
             ends: Ends::default(),
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
-            stdin,
-            servers: Servers::default(),
+            servers,
             scratch,
             misuses: Mutex::default(),
             hangs: Mutex::default(),
         })
+    }
+
+    /// A stage for the same program with another input, kept apart in the same way. What this one has a server for, that
+    /// one has, too: a run is handed its standard input, and chosen values are in its plan.
+    pub fn with(&self, program: Program) -> Result<Stage, StageError> {
+        let begins_alike = |a: &Program, b: &Program| {
+            (&a.file, &a.name, &a.args, &a.directory) == (&b.file, &b.name, &b.args, &b.directory)
+                && a.environment == b.environment
+                && a.chosen.files == b.chosen.files
+        };
+        let servers = if begins_alike(&self.program, &program) {
+            self.servers.clone()
+        } else {
+            Arc::default()
+        };
+        let shared = (self.scratch.clone(), servers);
+        Stage::of(
+            program,
+            self.isolation.clone(),
+            self.options.clone(),
+            self.limit(),
+            shared,
+        )
     }
 
     /// Gives further runs no network of their own if the program, by its files and the records of an ordinary run, has
@@ -157,28 +189,6 @@ impl Stage {
         if self.options.client.is_none() && !network::is_wanted(&self.program.file, ordinary) {
             self.isolation.leave_network();
         }
-    }
-
-    /// A stage for the same program with another input, kept apart in the same way.
-    pub fn with(&self, program: Program) -> Result<Stage, StageError> {
-        let scratch = Scratch::new().map_err(StageError::Scratch)?;
-        let stdin = scratch.file("stdin");
-        std::fs::write(&stdin, &program.stdin).map_err(StageError::Scratch)?;
-        Ok(Stage {
-            program,
-            isolation: self.isolation.clone(),
-            options: self.options.clone(),
-            limit_ms: AtomicU64::new(self.limit_ms.load(Ordering::Relaxed)),
-            runs: AtomicU64::new(0),
-            ends: Ends::default(),
-            freed_uses: OrdinaryUses::default(),
-            expected: OnceLock::new(),
-            stdin,
-            servers: Servers::default(),
-            scratch,
-            misuses: Mutex::default(),
-            hangs: Mutex::default(),
-        })
     }
 
     /// Changes the wall-clock limit of the runs to come.
@@ -320,7 +330,7 @@ impl Stage {
         // A run that shows no meeting (a deadlock) is stopped where it ends, with its threads still there.
         text += "set startup-with-shell on\nhandle SIGTRAP stop print nopass\ncatch syscall exit_group\n";
         text += "set detach-on-fork off\nset schedule-multiple on\n";
-        text += &format!("python DEADHEAT_STDIN = \"{}\"\n", self.stdin.display());
+        text += &format!("python DEADHEAT_STDIN = \"{}\"\n", self.stdin.path().display());
         text += include_str!("debugger.gdb");
         let commands = directory.join("commands.gdb");
         std::fs::write(&commands, text)?;
@@ -344,7 +354,7 @@ impl Stage {
 
     fn start(&self, plan: Option<&Plan>) -> Result<Run, RunError> {
         self.runs.fetch_add(1, Ordering::Relaxed);
-        if let Some(plan) = plan.filter(|plan| plan.symbolic.is_none())
+        if let Some(plan) = plan
             && let Some(server) = self.servers.take(|| self.server())
             && let Some(run) = self.by_server(server, plan)?
         {
@@ -395,7 +405,7 @@ impl Stage {
     }
 
     fn stdin_file(&self) -> Result<File, RunError> {
-        File::open(&self.stdin).map_err(RunError::Files)
+        File::open(self.stdin.path()).map_err(RunError::Files)
     }
 
     fn output(directory: &RunDirectory, name: &str) -> Result<File, RunError> {

@@ -274,14 +274,21 @@ impl Explorer<'_> {
     }
 
     /// Runs need no network of their own, which takes long to make, if the given input's run, by its records and the
-    /// program's files, has nothing to do with any, and until one starts another process.
+    /// program's files, has nothing to do with any, and until one starts another process; so long servers make the runs of
+    /// inputs with the same arguments, variables and files.
     fn share_network(&mut self, number: usize, records: &Records) {
+        let stages = [&mut self.plain, &mut self.symbolic];
         if number == 0 {
-            self.plain.leave_network(records);
+            for stage in stages {
+                stage.leave_network(records);
+                stage.serve(records);
+            }
         } else if records.processes > 1 || records.ended.as_ref().is_some_and(|ended| ended.others) {
-            self.plain.isolation = self.apart.clone();
+            for stage in stages {
+                stage.isolation = self.apart.clone();
+                stage.end_serving();
+            }
         }
-        self.symbolic.isolation = self.plain.isolation.clone();
     }
 
     /// Takes in what detection showed; whether that was new.

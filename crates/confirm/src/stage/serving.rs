@@ -31,6 +31,11 @@ impl Stage {
         }
     }
 
+    /// Further runs are started one by one.
+    pub fn end_serving(&self) {
+        self.servers.close();
+    }
+
     /// Runs that a server forked.
     pub fn served(&self) -> u64 {
         self.servers.served()
@@ -54,7 +59,7 @@ impl Stage {
                 None
             }
         };
-        let served = server.run(&place.directory, &self.stdin, stop, || {
+        let served = server.run(&place.directory, self.stdin.path(), stop, || {
             stdout.trim();
             stderr.trim();
         });
