@@ -13,6 +13,7 @@ mod bad_ends;
 mod growth;
 mod input_files;
 mod kept;
+mod mutating;
 mod running;
 mod telling;
 
@@ -30,6 +31,7 @@ pub use deadheat_explore::{Bounds, Order, Prune};
 use deadheat_explore::{Next, Own, Path, Prover, Search, Side, sat_solver::SatSolver};
 use deadheat_report::finding::{self, Finding, Report, Stats};
 use input_files::InputFiles;
+use mutating::Mutating;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub struct Exploration {
     pub confirm: bool,
     /// Do not go on from an earlier exploration.
     pub anew: bool,
+    /// Change inputs by chance, too.
+    pub mutate: bool,
 }
 
 impl Exploration {
@@ -72,6 +76,7 @@ impl Exploration {
             room: 12,
             confirm: false,
             anew: false,
+            mutate: true,
         }
     }
 }
@@ -124,6 +129,7 @@ struct Explorer<'a> {
     coverage: Coverage,
     /// Bytes by which texts and files may grow now.
     room: u32,
+    mutating: Mutating,
     /// Inputs since the last one that took a new side.
     stale: u32,
     most_arguments: u32,
@@ -190,6 +196,7 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
         bad: Vec::new(),
         coverage,
         room: how.room,
+        mutating: Mutating::new(&how.flavour, options.seed),
         stale: 0,
         most_arguments: program.args.len() as u32 + 1 + MORE_ARGUMENTS,
         files: InputFiles::default(),

@@ -6,6 +6,7 @@
 //! - [`path`]: the constraints of one run, imported from its trace and held against its concrete values; `accesses`:
 //!   what it read and wrote between them;
 //! - [`query`]: slicing by shared symbols, the model cache, and the re-check of every model;
+//! - [`mutation`]: inputs by chance;
 //! - [`search`]: which branch to turn next; `novelty`: what is new about a path, and when others only repeat it;
 //!   `search/pruning`: which turns of a path another one stands for.
 //!
@@ -18,6 +19,7 @@ mod accesses;
 pub mod bit_blast;
 pub mod evaluate;
 pub mod expression;
+pub mod mutation;
 mod novelty;
 pub mod path;
 pub mod query;
@@ -30,6 +32,7 @@ pub mod z3_solver;
 
 pub use evaluate::Assignment;
 pub use expression::{Expr, Store, Symbol};
+pub use mutation::Mutator;
 pub use path::Path;
 pub use query::Prover;
 pub use search::{Bounds, Next, Order, Own, Prune, Search, Side};

@@ -28,6 +28,18 @@ const HARDEST: u32 = 6;
 /// Conflicts of a question that only saves work if it is answered soon.
 const LITTLE: u64 = 200;
 
+/// How much of the solver a question gets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// What most questions need; it may be asked again.
+    Short,
+    /// All that a question gets.
+    Full,
+}
+
+/// Conflicts of a question that may be asked again.
+const SHORT: u64 = 400;
+
 /// Groups of constraints that share symbols.
 #[derive(Clone, Debug, Default)]
 pub struct Prefix {
@@ -156,7 +168,8 @@ pub struct Asked {
 pub struct Prover {
     solver: Box<dyn Solver>,
     budget: u64,
-    answers: FxHashMap<Vec<(u32, bool)>, Answer>,
+    /// Answers by question; of those that were given up, with the conflicts that they got.
+    answers: FxHashMap<Vec<(u32, bool)>, (Answer, u64)>,
     models: VecDeque<Assignment>,
     /// How hard questions are at a branch.
     hard: FxHashMap<u64, u32>,
@@ -189,25 +202,32 @@ impl Prover {
     /// Asks for the other side of the constraint at `position`, the constraints of `slice` held. Addresses that were
     /// fixed to their values are let go where that is the only way: what the program finds at another address is not
     /// known, so such a run may leave the path, but what is infeasible is so whatever the addresses.
-    pub fn turn_freely(&mut self, store: &Store, path: &Path, slice: &[u32], position: u32) -> Turned {
+    pub fn turn_freely(
+        &mut self,
+        store: &Store,
+        path: &Path,
+        slice: &[u32],
+        position: u32,
+        patience: Patience,
+    ) -> Turned {
         let is_pin = |p: &&u32| path.constraints[**p as usize].kind == Kind::Pin;
         let pins = slice.iter().filter(is_pin).count();
         if pins == 0 {
-            return self.turn(store, path, slice, position);
+            return self.turn(store, path, slice, position, patience);
         }
         let free: Vec<u32> = slice.iter().filter(|p| !is_pin(p)).copied().collect();
-        let loose = self.turn(store, path, &free, position);
+        let loose = self.turn(store, path, &free, position, patience);
         if pins > MOST_PINS || !matches!(loose, Turned::Input(_)) {
             return loose;
         }
-        match self.turn(store, path, slice, position) {
+        match self.turn(store, path, slice, position, patience) {
             Turned::Input(exact) => Turned::Input(exact),
             _ => loose,
         }
     }
 
     /// Asks for the other side of the constraint at `position`, the constraints of `slice` held.
-    pub fn turn(&mut self, store: &Store, path: &Path, slice: &[u32], position: u32) -> Turned {
+    pub fn turn(&mut self, store: &Store, path: &Path, slice: &[u32], position: u32, patience: Patience) -> Turned {
         let literal = |p: &u32| {
             let c = &path.constraints[*p as usize];
             (c.condition, c.taken)
@@ -216,12 +236,14 @@ impl Prover {
         let turned = &path.constraints[position as usize];
         literals.push((turned.condition, !turned.taken));
         let hard = self.hard.get(&turned.site).copied().unwrap_or(0);
-        let answer = self.decide(store, &literals, &path.values, self.budget >> hard);
-        let hard = match answer {
-            Answer::Unknown => (hard + 1).min(HARDEST),
+        let answer = self.decide(store, &literals, &path.values, self.most(turned.site, patience));
+        let hard = match (&answer, patience) {
+            (Answer::Unknown, Patience::Short) => hard,
+            (Answer::Unknown, Patience::Full) => (hard + 1).min(HARDEST),
             _ => hard.saturating_sub(1),
         };
         self.hard.insert(turned.site, hard);
+        self.asked.unknown += u64::from(answer == Answer::Unknown && patience == Patience::Full);
         match answer {
             Answer::Sat(model) => Turned::Input(model),
             Answer::Unsat(core) => Turned::Infeasible(
@@ -231,6 +253,20 @@ impl Prover {
             ),
             Answer::Unknown => Turned::Unknown,
         }
+    }
+
+    /// Conflicts that a question at a branch gets at most.
+    pub fn most(&self, site: u64, patience: Patience) -> u64 {
+        let hard = self.hard.get(&site).copied().unwrap_or(0);
+        match patience {
+            Patience::Short => SHORT.min(self.budget),
+            Patience::Full => self.budget >> hard,
+        }
+    }
+
+    /// Work of the solver so far, in conflicts.
+    pub fn effort(&self) -> u64 {
+        self.solver.effort()
     }
 
     /// Whether a conjunction can be shown to be unsatisfiable with little work: what of it suffices.
@@ -250,13 +286,14 @@ impl Prover {
     fn decide(&mut self, store: &Store, literals: &[Literal], values: &Assignment, budget: u64) -> Answer {
         self.asked.queries += 1;
         if literals.len() > LONGEST {
-            self.asked.unknown += 1;
             return Answer::Unknown;
         }
         let mut key: Vec<(u32, bool)> = literals.iter().map(|(e, v)| (e.0, *v)).collect();
         key.sort_unstable();
         key.dedup();
-        if let Some(known) = self.answers.get(&key) {
+        if let Some((known, got)) = self.answers.get(&key)
+            && (*known != Answer::Unknown || *got >= budget)
+        {
             self.asked.repeated += 1;
             // A core is in positions of that query; the whole is one, too.
             return match known {
@@ -274,9 +311,9 @@ impl Prover {
         match &answer {
             Answer::Sat(_) => self.asked.sat += 1,
             Answer::Unsat(_) => self.asked.unsat += 1,
-            Answer::Unknown => self.asked.unknown += 1,
+            Answer::Unknown => {}
         }
-        self.answers.insert(key, answer.clone());
+        self.answers.insert(key, (answer.clone(), budget));
         answer
     }
 

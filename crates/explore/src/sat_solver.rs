@@ -10,10 +10,11 @@ use crate::evaluate::Assignment;
 use crate::expression::{Node, Store};
 use crate::solver::{Answer, Literal, Solver};
 use batsat::{Callbacks, Lit, SolverInterface, Var, clause, lbool};
+use rustc_hash::FxHashSet;
 use std::cell::Cell;
 
 /// Gates from which on a new solver is begun.
-const GATES: usize = 400_000;
+const GATES: usize = 30_000;
 /// Propagations that a conflict of the budget pays for, besides a few of all gates.
 const PROPAGATIONS: u64 = 200;
 /// Conflicts between two looks at the propagations at first; each time twice as many.
@@ -85,6 +86,8 @@ pub struct SatSolver {
     /// Solvers begun anew.
     pub rebuilt: u64,
     conflicts: u64,
+    /// Propagations.
+    propagated: u64,
 }
 
 impl Default for SatSolver {
@@ -97,6 +100,7 @@ impl Default for SatSolver {
             }),
             rebuilt: 0,
             conflicts: 0,
+            propagated: 0,
         }
     }
 }
@@ -115,6 +119,7 @@ impl Solver for SatSolver {
             *self = SatSolver {
                 rebuilt: self.rebuilt + 1,
                 conflicts: self.conflicts,
+                propagated: self.propagated,
                 ..SatSolver::default()
             };
         }
@@ -127,7 +132,9 @@ impl Solver for SatSolver {
             .collect();
         let sat = &mut self.circuits.clauses;
         let assumptions: Vec<Lit> = bits.iter().map(|bit| sat.literal(*bit)).collect();
+        let before = sat.solver.num_propagations();
         let verdict = sat.solve(&assumptions, budget);
+        self.propagated += sat.solver.num_propagations() - before;
         self.conflicts += sat.solver.cb().used;
         if verdict == lbool::TRUE {
             return Answer::Sat(self.model(store, literals));
@@ -136,22 +143,22 @@ impl Solver for SatSolver {
             return Answer::Unknown;
         }
         let sat = &self.circuits.clauses;
-        let core: Vec<Lit> = sat.solver.unsat_core().to_vec();
+        let core: FxHashSet<Lit> = sat.solver.unsat_core().iter().copied().collect();
         let mut positions: Vec<usize> = (0..literals.len())
             .filter(|n| core.contains(&assumptions[*n]) || core.contains(&!assumptions[*n]))
             .collect();
         // The same literal twice says no more than once.
-        let mut seen = Vec::new();
-        positions.retain(|n| {
-            let fresh = !seen.contains(&bits[*n]);
-            seen.push(bits[*n]);
-            fresh
-        });
+        let mut seen = FxHashSet::default();
+        positions.retain(|n| seen.insert(bits[*n]));
         Answer::Unsat(positions)
     }
 
     fn conflicts(&self) -> u64 {
         self.conflicts
+    }
+
+    fn effort(&self) -> u64 {
+        self.conflicts + self.propagated / PROPAGATIONS
     }
 
     fn name(&self) -> &'static str {
@@ -164,7 +171,7 @@ impl SatSolver {
         let sat = &self.circuits.clauses;
         let mut model = Assignment::new();
         let mut pending: Vec<_> = literals.iter().map(|(expr, _)| *expr).collect();
-        let mut seen = rustc_hash::FxHashSet::default();
+        let mut seen = FxHashSet::default();
         while let Some(expr) = pending.pop() {
             if !seen.insert(expr) {
                 continue;

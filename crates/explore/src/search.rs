@@ -30,7 +30,7 @@ use crate::expression::{Expr, Store, mixed};
 pub use crate::novelty::{BARREN, Own, Side, Turn};
 use crate::novelty::{Times, Way};
 use crate::path::{Constraint, Kind, Losses, Path};
-use crate::query::{Prover, Turned, before};
+use crate::query::{Patience, Prover, Turned, before};
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use serde::{Deserialize, Serialize};
 use std::collections::BinaryHeap;
@@ -177,7 +177,15 @@ pub struct Search {
     /// New turns that inputs of this batch were made for, and what was held back since it waits for the same.
     in_flight: FxHashSet<Turn>,
     held_back: Vec<Queued>,
+    /// What the solver gave up soon and is asked again with patience, and the work on other questions since the last one.
+    hard: BinaryHeap<Queued>,
+    credit: u64,
 }
+
+/// What the run of an input counts as work, in conflicts of the solver.
+const RUN: u64 = 1_000;
+/// Hard questions get one part in so many of the work.
+const HARD_SHARE: u64 = 4;
 
 #[derive(Debug)]
 struct Queued {
@@ -240,6 +248,8 @@ impl Search {
             grown: false,
             in_flight: FxHashSet::default(),
             held_back: Vec::new(),
+            hard: BinaryHeap::new(),
+            credit: 0,
         }
     }
 
@@ -254,6 +264,11 @@ impl Search {
         others.filter(|other| !self.sides.contains(other))
     }
 
+    /// Work so far: that of the solver, in conflicts, and what runs count.
+    pub fn work(&self) -> u64 {
+        self.prover.effort() + RUN * self.tally.runs
+    }
+
     /// Wishes that wait.
     pub fn waiting(&self) -> usize {
         self.pending.len()
@@ -261,7 +276,8 @@ impl Search {
 
     /// Whether all that waits are repetitions, and the last of these brought nothing.
     pub fn only_repeats(&self) -> bool {
-        self.barren >= BARREN && self.queue.peek().is_some_and(|q| q.rank.0 == rank::REPETITION)
+        let repeats = |q: &Queued| q.rank.0 == rank::REPETITION;
+        self.barren >= BARREN && self.hard.peek().is_none_or(repeats) && self.queue.peek().is_some_and(repeats)
     }
 
     /// Inputs may grow further from now on. What waits was asked for within the old bounds, and what was infeasible was so
@@ -269,6 +285,7 @@ impl Search {
     /// more. What runs have taken stays known.
     pub fn widen(&mut self) {
         self.queue.clear();
+        self.hard.clear();
         self.held_back.clear();
         self.pending.clear();
         self.by_way.clear();
@@ -466,11 +483,24 @@ impl Search {
         self.queue.extend(self.held_back.drain(..));
     }
 
+    /// What is asked next: something hard once as much work went into other questions as it may take, or nothing new is
+    /// left beside it.
+    fn pop(&mut self) -> Option<(Queued, Patience)> {
+        if let Some(hard) = self.hard.peek() {
+            let most = self.prover.most(hard.wish.turned().site, Patience::Full);
+            let repeats = self.queue.peek().is_none_or(|q| q.rank.0 == rank::REPETITION);
+            if self.credit >= HARD_SHARE * most || repeats && hard.rank.0 != rank::REPETITION || self.queue.is_empty() {
+                return Some((self.hard.pop()?, Patience::Full));
+            }
+        }
+        Some((self.queue.pop()?, Patience::Short))
+    }
+
     /// The next input; `None` when nothing is left to ask for, or only repetitions are. `stop` is asked before
     /// each query.
     pub fn next(&mut self, mut stop: impl FnMut() -> bool) -> Option<Next> {
         while !stop() && !self.only_repeats() {
-            let mut queued = self.queue.pop()?;
+            let (mut queued, patience) = self.pop()?;
             let class = self.class(&queued.wish);
             let stale = match queued.in_the_way {
                 // What it stood in the way of was reached; it waits at its own place, too.
@@ -480,7 +510,10 @@ impl Search {
             };
             if stale {
                 queued.rank.0 = class;
-                self.queue.push(queued);
+                match patience {
+                    Patience::Short => self.queue.push(queued),
+                    Patience::Full => self.hard.push(queued),
+                }
                 continue;
             }
             let is_new = class >= rank::LENGTH && self.order == Order::Generational;
@@ -495,15 +528,22 @@ impl Search {
             let (store, path) = (&self.store, &wish.path);
             // Found only now: most wishes are never asked for.
             let slice = before(store, path, wish.position);
+            let before = self.prover.effort();
             let turned = match self.order {
-                Order::Generational => self.prover.turn_freely(store, path, &slice, wish.position),
-                Order::DepthFirst => self.prover.turn(store, path, &slice, wish.position),
+                Order::Generational => self.prover.turn_freely(store, path, &slice, wish.position, patience),
+                Order::DepthFirst => self.prover.turn(store, path, &slice, wish.position, Patience::Full),
             };
+            let effort = self.prover.effort() - before;
+            match patience {
+                Patience::Short => self.credit += effort,
+                Patience::Full => self.credit = self.credit.saturating_sub(HARD_SHARE * effort),
+            }
             match turned {
                 Turned::Input(changes) => {
                     if is_new {
                         self.in_flight.insert(wish.turn);
                     }
+                    self.credit += RUN;
                     return Some(Next {
                         parent: wish.parent,
                         changes,
@@ -523,6 +563,10 @@ impl Search {
                     if wish.way.is_some() {
                         self.refute(&wish.path, wish.position, wish.turn.0, wish.comes_by, &core);
                     }
+                }
+                Turned::Unknown if patience == Patience::Short && self.order == Order::Generational => {
+                    self.pending.insert(wish.prefix, wish.clone());
+                    self.hard.push(Queued { wish, ..queued });
                 }
                 Turned::Unknown => {
                     self.refuted.entry(wish.turn.0).or_default().doubted = true;

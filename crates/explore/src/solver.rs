@@ -30,6 +30,11 @@ pub trait Solver {
         0
     }
 
+    /// Work done so far, in conflicts, what is no conflict counted by what it costs beside one.
+    fn effort(&self) -> u64 {
+        self.conflicts()
+    }
+
     /// The name that users read.
     fn name(&self) -> &'static str;
 }

@@ -110,3 +110,8 @@ extern "C" int dh_has_byval(LLVMValueRef call) {
 extern "C" void dh_keep_global(LLVMModuleRef module, LLVMValueRef global) {
   appendToCompilerUsed(*unwrap(module), {cast<GlobalValue>(unwrap(global))});
 }
+
+// The linker keeps it, too.
+extern "C" void dh_retain_global(LLVMModuleRef module, LLVMValueRef global) {
+  appendToUsed(*unwrap(module), {cast<GlobalValue>(unwrap(global))});
+}

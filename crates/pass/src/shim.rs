@@ -89,6 +89,7 @@ unsafe extern "C" {
     pub fn dh_split_at_calls(function: LLVMValueRef);
     pub fn dh_is_standard_stream(call: LLVMValueRef, argument: c_int) -> c_int;
     pub fn dh_keep_global(module: LLVMModuleRef, global: LLVMValueRef);
+    pub fn dh_retain_global(module: LLVMModuleRef, global: LLVMValueRef);
     pub fn dh_address_parts(
         gep: LLVMValueRef,
         variables: *mut LLVMValueRef,

@@ -55,6 +55,12 @@ impl Coverage {
         new
     }
 
+    /// Whether one of a run's hits would be new.
+    pub fn would_see(&self, hits: &[u8]) -> bool {
+        let new = |(branch, hits): (&Branch, &[u8])| branch.seen.iter().zip(hits).any(|(seen, hit)| *hit != 0 && !seen);
+        self.branches.iter().zip(hits.chunks_exact(2)).any(new)
+    }
+
     /// Sides seen, and sides there are.
     pub fn sides(&self) -> (usize, usize) {
         let seen = self.branches.iter().flat_map(|b| b.seen).filter(|s| *s).count();

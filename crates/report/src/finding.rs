@@ -388,6 +388,9 @@ pub struct Exploration {
     pub queries: u64,
     /// Conflicts that it met.
     pub conflicts: u64,
+    /// Inputs that were made by changing others by chance, and run without expressions.
+    #[serde(default)]
+    pub made_by_chance: u64,
     /// What was pruned.
     pub pruning: Pruning,
 }

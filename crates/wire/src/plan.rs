@@ -73,6 +73,8 @@ pub struct Symbolic {
     pub most_arguments: u32,
     /// Whether accesses are told, too; the flavour must be made for that.
     pub touches: bool,
+    /// Whether only the hits of the program's branches are told: the run goes as without expressions.
+    pub hits_alone: bool,
     /// Largest file that is input, before it is changed; none is if this is 0.
     pub largest_file: u32,
     /// Files that are input wherever they lie, and those that were changed: their names, relative to the working
@@ -378,8 +380,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                15,
-                "0f03000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb170100000000010001000000000000000001"
+                16,
+                "1003000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb17010000000001000100000000000000000001"
             )
         );
     }

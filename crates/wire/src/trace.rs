@@ -8,7 +8,7 @@
 //! |---|---|
 //! | 0 | [`MAGIC`], then `u32` words at the `*_AT` offsets |
 //! | [`NAMES_AT`] | names of hashed sources: `source u32, length u32, bytes`, end to end |
-//! | [`HITS_AT`] | two bytes per row of `dh_branches`: not taken, taken |
+//! | [`HITS_AT`] | two bytes per row of `dh_branches`: how often not taken, taken, at most 255 |
 //! | [`CONSTRAINTS_AT`] | rows of [`CONSTRAINT_SIZE`]: `site u64, node u32, thread u16, kind u8, taken u8, place u64` |
 //! | [`NODES_AT`] | rows of [`NODE_SIZE`]: `op u8, width u8, low u16, a u32, b u32, c u32, value u64` |
 //! | [`TOUCHES_AT`] | rows of [`TOUCH_SIZE`], if the plan asks for them: see [`Touch`] |

@@ -128,6 +128,10 @@ impl Explorer<'_> {
             let earlier = recipes.iter().zip(from..);
             let earlier = earlier.map(|(recipe, n)| (recipe.program(given), is_open(n) && n <= MOST));
             self.again(earlier.collect())?;
+            if n == 0 {
+                // What its run has to do with networks and other processes says how all further ones are made.
+                self.look_at(&[0]);
+            }
         }
         self.hunted.extend(kept.hunted.iter().map(|n| *n as usize));
         let looked_at: Vec<usize> = kept.looked_at.iter().map(|n| *n as usize).collect();

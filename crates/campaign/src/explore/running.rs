@@ -12,7 +12,7 @@ use crate::phase_one::PhaseOne;
 use crate::site_index::SiteIndex;
 use deadheat_confirm::candidate::Rules;
 use deadheat_confirm::records::Records;
-use deadheat_confirm::{BadEnd, End, Isolation, Outcome, Program, RunError, Stage};
+use deadheat_confirm::{BadEnd, End, Isolation, Outcome, Program, Run, RunError, Stage};
 use deadheat_explore::{Next, Path, Prune};
 use deadheat_wire::plan::{Mode, Plan, Policy, Symbolic};
 use deadheat_wire::trace::Trace;
@@ -50,8 +50,20 @@ impl Runner<'_> {
         if alone { 1 } else { self.options.jobs.max(1) }
     }
 
-    /// Runs the symbolic flavour.
+    /// Runs the symbolic flavour for its trace.
     pub(super) fn trace(&self, program: &Program) -> Traced {
+        let run = self.flavoured(program, false, None)?;
+        Ok(run.map(|run| run.trace.unwrap_or_default()))
+    }
+
+    /// Runs the symbolic flavour, for a trace or the hits of branches alone; none if the run was cut since no further one
+    /// is wanted.
+    pub(super) fn flavoured(
+        &self,
+        program: &Program,
+        hits_alone: bool,
+        limit: Option<Duration>,
+    ) -> Result<Option<Run>, RunError> {
         let plan = Plan {
             symbolic: Some(Symbolic {
                 trace: String::new(),
@@ -59,6 +71,7 @@ impl Runner<'_> {
                 longest: self.longest,
                 most_arguments: self.most_arguments,
                 touches: self.how.prune == Prune::RaceSafe,
+                hits_alone,
                 largest_file: self.files.largest(),
                 files: self.files.longest(program, self.room),
             }),
@@ -70,11 +83,11 @@ impl Runner<'_> {
         };
         let refused = |e: &dyn std::fmt::Display| RunError::Refused(e.to_string());
         let stage = self.symbolic.with(flavour).map_err(|e| refused(&e))?;
-        let run = stage.run(&plan)?;
-        if matches!(run.end, End::Stopped(_)) && self.plain.stopped() {
-            return Ok(None);
+        if let Some(limit) = limit {
+            stage.set_limit(limit);
         }
-        Ok(Some(run.trace.unwrap_or_default()))
+        let run = stage.run(&plan)?;
+        Ok((!matches!(run.end, End::Stopped(_)) || !self.plain.stopped()).then_some(run))
     }
 
     /// Phase 1 under `fifo` on the program itself; with the number of runs that it took.
@@ -113,8 +126,9 @@ impl Explorer<'_> {
             let (programs, made_for) = self.batch();
             let left = !programs.is_empty();
             self.run_all(programs, made_for);
+            let found = self.mutate(given, left);
             match self.let_grow(left) {
-                Ok(grown) if left || grown => {}
+                Ok(grown) if left || grown || found => {}
                 Ok(_) => break,
                 Err(error) => {
                     self.notices.push(format!("inputs were not let grow further: {error}"));
@@ -122,8 +136,9 @@ impl Explorer<'_> {
                 }
             }
             let text = format!(
-                "exploring: {} inputs, {} paths, {} branch sides, {} waiting, {} suspicions",
+                "exploring: {} inputs and {} by chance, {} paths, {} branch sides, {} waiting, {} suspicions",
                 self.search.tally.runs,
+                self.mutating.made,
                 self.search.tally.paths,
                 self.search.sides(),
                 self.search.waiting(),
@@ -220,13 +235,20 @@ impl Explorer<'_> {
     }
 
     /// Takes a traced input in; its number if it is to be looked at, since its path or a branch side is new.
-    fn add(&mut self, program: Program, traced: Traced, made_for: Option<Next>) -> Result<Option<usize>, RunError> {
+    pub(super) fn add(
+        &mut self,
+        program: Program,
+        traced: Traced,
+        made_for: Option<Next>,
+    ) -> Result<Option<usize>, RunError> {
         let Some(bytes) = traced? else {
             self.given_up.extend(made_for);
             return Ok(None);
         };
         let path = self.import(&bytes)?;
-        let covers = Trace::new(&bytes).is_some_and(|trace| self.coverage.see(trace.hits()));
+        let hits = Trace::new(&bytes).map_or(&[][..], |trace| trace.hits());
+        let covers = self.coverage.see(hits);
+        self.mutating.solved(&program, &path, hits);
         let number = self.inputs.len();
         self.take(program, &path);
         let new = self.search.add(number as u32, path, made_for.as_ref());
@@ -263,6 +285,8 @@ impl Explorer<'_> {
                 RunError::Refused(told.into())
             })?;
             let path = self.import(&bytes)?;
+            let hits = Trace::new(&bytes).map_or(&[][..], |trace| trace.hits());
+            self.mutating.solved(&program, &path, hits);
             self.take(program, &path);
             self.search.again(number, path);
         }

@@ -38,6 +38,12 @@ impl Explorer<'_> {
                 "inputs may become {room} bytes longer by now ({at_first} at first): lengthening had paid"
             ));
         }
+        if self.mutating.made > 0 {
+            let (made, kept) = (self.mutating.made, self.mutating.kept);
+            told.push(format!(
+                "{made} inputs were made by changing others by chance; {kept} of them showed something new"
+            ));
+        }
         told.extend(self.pruning_told());
         let mut count = |n: u64, what: &str| {
             if n > 0 {
@@ -65,6 +71,7 @@ impl Explorer<'_> {
         );
         count(losses.wrong, "expressions did not have the value that they claimed");
         count(asked.wrong_models, "models of the solver did not hold");
+        count(self.mutating.stopped, "inputs made by chance took too long");
         count(self.failures, "inputs could not be run");
         told
     }
@@ -106,6 +113,7 @@ impl Explorer<'_> {
             undecided: asked.unknown,
             queries: asked.queries,
             conflicts: asked.conflicts,
+            made_by_chance: self.mutating.made,
             pruning: finding::Pruning {
                 mode: match self.how.prune {
                     Prune::Off => "off",

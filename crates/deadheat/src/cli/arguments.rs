@@ -430,6 +430,9 @@ pub struct Searching {
     /// Most inputs that are made
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub most_inputs: Option<u64>,
+    /// Ask the solver for inputs alone: change none by chance
+    #[arg(long)]
+    pub no_mutation: bool,
     /// Turns towards one side of one branch, at most
     #[arg(long, value_name = "N", default_value_t = 40, value_parser = clap::value_parser!(u32).range(1..))]
     pub per_side: u32,

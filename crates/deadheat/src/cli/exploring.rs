@@ -62,6 +62,7 @@ pub fn go(
         room: search.room,
         confirm,
         anew: search.anew,
+        mutate: !search.no_mutation,
         ..Exploration::new(flavour)
     };
     match run(program.clone(), &options, &how) {

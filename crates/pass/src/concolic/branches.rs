@@ -1,14 +1,14 @@
 //! Conditional branches: the constraint where the condition is symbolic, and a row each for coverage.
 //!
 //! A row of `dh_branches` is [`ROW`] bytes: `site u64, file ptr, function ptr, line u32, column u32, hits [u8; 2]`
-//! (not taken, taken), padded. The section is writable: a branch marks its side.
+//! (not taken, taken), padded. The section is writable: a branch counts its side, up to 255.
 
 use super::Concolic;
 use crate::debug_location;
 use crate::ir::{self, Ir, Value, c_string, llvm};
 use crate::shim;
-use llvm_sys::LLVMLinkage;
 use llvm_sys::core::*;
+use llvm_sys::{LLVMIntPredicate, LLVMLinkage};
 use std::collections::HashMap;
 
 /// Bytes of a row.
@@ -97,7 +97,11 @@ impl Concolic<'_> {
             let row = branches.row(self.ir, i, function, site);
             let wide = llvm!(LLVMBuildZExt(self.ir.builder, condition, self.ir.i64, c"".as_ptr()));
             let at = self.ir.offset(row, self.ir.add(wide, self.ir.int(HITS)));
-            self.ir.store(llvm!(LLVMConstInt(self.ir.i8, 1, 0)), at);
+            let (zero, one) = llvm!((LLVMConstNull(self.ir.i8), LLVMConstInt(self.ir.i8, 1, 0)));
+            let before = self.ir.load(self.ir.i8, at, 1);
+            let more = self.ir.add(before, one);
+            let full = self.ir.compare(LLVMIntPredicate::LLVMIntEQ, more, zero);
+            self.ir.store(self.ir.select(full, before, more), at);
         }
         if let Some(id) = self.id(condition) {
             let some = self.any(&[id]);

@@ -27,6 +27,7 @@ mod function;
 mod memory;
 mod slots;
 mod touches;
+mod words;
 
 use crate::ir::{self, Ir, Type, Value, c_string, llvm};
 use crate::shim;
@@ -49,6 +50,7 @@ pub unsafe extern "C" fn dh_concolic(module: LLVMModuleRef) {
         run_passes(module, c"function(sroa,early-cse,lower-switch)");
     }
     let ir = Ir::new(module);
+    words::list(&ir);
     let functions: Vec<Value> = ir::functions(module)
         .into_iter()
         .filter(|f| llvm!(LLVMIsDeclaration(*f)) == 0 && !is_model_of_available_body(*f))

@@ -8,13 +8,17 @@ use deadheat_wire::plan::Symbolic;
 use deadheat_wire::trace::{self, Constraint, Node, constraint, op};
 
 struct Trace {
+    /// Null where no expressions are made.
     file: *mut u8,
+    /// The same file; in every run that is to tell of hits.
+    hits: *mut u8,
     nodes: u32,
     constraints: u32,
 }
 
 static TRACE: Held<Trace> = Held::new(Trace {
     file: null_mut(),
+    hits: null_mut(),
     nodes: 1,
     constraints: 0,
 });
@@ -57,6 +61,10 @@ pub fn start(symbolic: &Symbolic) -> Result<(), &'static str> {
         return Err("no room for the shadow of symbolic memory");
     }
     let t = TRACE.get();
+    t.hits = at;
+    if symbolic.hits_alone {
+        return Ok(());
+    }
     t.file = at;
     write_word(trace::NODE_COUNT_AT, 1);
     Ok(())
@@ -64,7 +72,8 @@ pub fn start(symbolic: &Symbolic) -> Result<(), &'static str> {
 
 /// A child process has its own memory, but the trace is its parent's.
 pub fn forked() {
-    TRACE.get().file = null_mut();
+    let t = TRACE.get();
+    (t.file, t.hits) = (null_mut(), null_mut());
     touches::stop();
 }
 
@@ -133,17 +142,18 @@ pub fn name(source: u32, name: &[u8]) {
 pub unsafe fn hits(rows: *const u8, end: *const u8) {
     const ROW: usize = 40;
     const HITS: usize = 32;
-    if !on() {
+    let file = TRACE.get().hits;
+    if file.is_null() {
         return;
     }
     // SAFETY: within the rows and the hits' part of the file.
     unsafe {
         let count = (end.offset_from(rows) as usize / ROW).min(trace::HIT_ROOM / 2);
-        let to = TRACE.get().file.add(trace::HITS_AT);
+        let to = file.add(trace::HITS_AT);
         for n in 0..count {
             core::ptr::copy_nonoverlapping(rows.add(n * ROW + HITS), to.add(2 * n), 2);
         }
-        write_word(trace::HIT_BYTES_AT, 2 * count as u32);
+        (file.add(trace::HIT_BYTES_AT) as *mut u32).write(2 * count as u32);
     }
 }
 
