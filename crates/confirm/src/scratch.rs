@@ -5,7 +5,7 @@
 //! A process that is killed leaves its directory; it holds a lock in it, so that the next one knows.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -90,18 +90,29 @@ impl Scratch {
 
     /// A directory for one run.
     pub fn run(&self) -> io::Result<RunDirectory> {
-        let n = self.next.fetch_add(1, Ordering::Relaxed) % 1_000_000;
-        let path = self.root.join(format!("r{n:06}"));
-        std::fs::create_dir(&path)?;
-        Ok(RunDirectory(path))
+        let made = |path: &Path| std::fs::create_dir(path);
+        self.unused('r', made).map(|(path, ())| RunDirectory(path))
     }
 
     /// A file with this standard input.
     pub fn input(&self, bytes: &[u8]) -> io::Result<Input> {
-        let n = self.next.fetch_add(1, Ordering::Relaxed) % 1_000_000;
-        let path = self.root.join(format!("i{n:06}"));
-        std::fs::write(&path, bytes)?;
-        Ok(Input(path))
+        let (path, mut file) = self.unused('i', |path: &Path| File::create_new(path))?;
+        let input = Input(path);
+        file.write_all(bytes)?;
+        Ok(input)
+    }
+
+    /// Makes something under a name of this kind that nothing has: numbers begin anew after a million.
+    fn unused<T>(&self, kind: char, make: impl Fn(&Path) -> io::Result<T>) -> io::Result<(PathBuf, T)> {
+        loop {
+            let n = self.next.fetch_add(1, Ordering::Relaxed) % 1_000_000;
+            let path = self.root.join(format!("{kind}{n:06}"));
+            match make(&path) {
+                Ok(made) => return Ok((path, made)),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     /// Whether what runs write finds no room any more.
@@ -192,6 +203,17 @@ impl Drop for RunDirectory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_there_keeps_its_name() {
+        let scratch = Scratch::new().unwrap();
+        let (run, input) = (scratch.run().unwrap(), scratch.input(b"first").unwrap());
+        scratch.next.store(1_000_000, Ordering::Relaxed);
+        assert_ne!(scratch.run().unwrap().path(), run.path());
+        scratch.next.store(1_000_001, Ordering::Relaxed);
+        assert_ne!(scratch.input(b"second").unwrap().path(), input.path());
+        assert_eq!(std::fs::read(input.path()).unwrap(), b"first");
+    }
 
     #[test]
     fn what_a_killed_process_left_is_cleared_and_nothing_else() {
