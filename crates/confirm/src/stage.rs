@@ -6,6 +6,7 @@
 
 mod run;
 mod serving;
+mod traced;
 mod watching;
 
 pub use run::{End, Run, RunError, StageError, StopReason};
@@ -449,7 +450,7 @@ impl Stage {
         };
         let trace = plan
             .and_then(|p| p.symbolic.as_ref())
-            .and_then(|_| trace(&place.directory).ok());
+            .and_then(|_| traced::read(&place.directory).ok());
         let stdout = stdout.finish();
         let objection = match self.objection(end, &stdout, &place.directory, &place.environment)? {
             Ok(objection) => objection,
@@ -616,46 +617,4 @@ fn unusual_stack() -> Option<u64> {
     let limit = rustix::process::getrlimit(rustix::process::Resource::Stack).current;
     let limit = limit.unwrap_or(libc::RLIM_INFINITY);
     (limit > LARGE_STACK).then_some(limit)
-}
-
-/// The used parts of a run's trace: those of the head at their places, nodes and touches one behind the other. The pages of
-/// the others are not asked for.
-fn trace(directory: &RunDirectory) -> io::Result<Vec<u8>> {
-    use std::os::unix::fs::FileExt;
-    use trace_layout::{
-        CONSTRAINT_COUNT_AT, CONSTRAINT_SIZE, CONSTRAINTS_AT, HIT_BYTES_AT, HIT_ROOM, HITS_AT, MOST_CONSTRAINTS,
-        MOST_NODES, MOST_TOUCHES, NAME_BYTES_AT, NAME_ROOM, NAMES_AT, NODE_COUNT_AT, NODE_SIZE, NODES_AT,
-        TOUCH_COUNT_AT, TOUCH_SIZE, TOUCHES_AT, Trace,
-    };
-    let file = File::open(directory.join("trace"))?;
-    let mut bytes = vec![0; NODES_AT];
-    file.read_exact_at(&mut bytes[..NAMES_AT], 0)?;
-    let words = [
-        NAME_BYTES_AT,
-        HIT_BYTES_AT,
-        CONSTRAINT_COUNT_AT,
-        NODE_COUNT_AT,
-        TOUCH_COUNT_AT,
-    ];
-    let [names, hits, constraints, nodes, touches] =
-        words.map(|at| Trace::new(&bytes).map_or(0, |t| t.word(at)) as usize);
-    for (from, length) in [
-        (NAMES_AT, names.min(NAME_ROOM)),
-        (HITS_AT, hits.min(HIT_ROOM)),
-        (
-            CONSTRAINTS_AT,
-            constraints.min(MOST_CONSTRAINTS as usize) * CONSTRAINT_SIZE,
-        ),
-    ] {
-        file.read_exact_at(&mut bytes[from..from + length], from as u64)?;
-    }
-    for (from, length) in [
-        (NODES_AT, nodes.min(MOST_NODES as usize) * NODE_SIZE),
-        (TOUCHES_AT, touches.min(MOST_TOUCHES as usize) * TOUCH_SIZE),
-    ] {
-        let at = bytes.len();
-        bytes.resize(at + length, 0);
-        file.read_exact_at(&mut bytes[at..], from as u64)?;
-    }
-    Ok(bytes)
 }
