@@ -451,6 +451,7 @@ impl Execution<'_> {
         };
         let (locks, lost) = case.locks.rebind(renamed);
         way.locks.update(&locks);
+        way.locks.summarise();
         if lost > 0 {
             // A lock that the caller cannot name is given back: it may be any that has no lasting name.
             way.locks.forget(|held| !held.is_constant());

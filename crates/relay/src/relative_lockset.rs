@@ -3,13 +3,16 @@
 //! L+ holds the locks that were acquired since entry on *every* path, L- those that may have been released on *some*
 //! path. What differs from the paper: beside the two sets, each lock carries its level, the least number over all
 //! paths of acquisitions minus releases since entry. For a lock that is re-entrant the level decides, for others the
-//! sets do; which of the two a lock is may be known to the caller only, so both are kept.
+//! sets do; which of the two a lock is may be known to the caller only, so both are kept. And a lock that is given back
+//! under a long name, which no caller holds it by, is known by its offset in its object alone: it may be any lock at that
+//! offset, so that callers are told less of what they hold, never more. Recursion would multiply such names.
 //!
 //! Invariants: sorted by path, no lock in both sets, no entry that says nothing. Operations are linear in the number
 //! of locks.
 
 use crate::access_path::{Path, Root};
 use crate::path_map::{Held, PathMap};
+use smallvec::SmallVec;
 
 /// Levels are kept between minus this and this, so that loops end.
 const LEVELS: i8 = 8;
@@ -92,6 +95,15 @@ impl Change {
     }
 }
 
+/// Steps of the longest name by which callers are told of a lock that is given back.
+const TOLD: usize = 3;
+
+/// Whether callers are told of a lock that is given back by its offset only: its name is long, or chooses an element by a
+/// value that is the function's own. Through recursion such names multiply, and no caller holds a lock by one of them.
+fn is_distant(lock: &Path) -> bool {
+    lock.steps.len() > TOLD || lock.indices().any(|index| !is_callers(index))
+}
+
 /// Whether the caller may have a name for the lock, too.
 fn is_callers(lock: &Path) -> bool {
     matches!(lock.root, Root::Formal(_) | Root::Global(_))
@@ -107,12 +119,14 @@ impl Held for Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelativeLockset {
     changes: PathMap<Change>,
+    /// Offsets in their objects of locks that may have been given back under distant names; sorted.
+    distant: SmallVec<[i64; 4]>,
 }
 
 impl RelativeLockset {
     /// Nothing has changed.
     pub fn is_empty(&self) -> bool {
-        self.changes.is_empty()
+        self.changes.is_empty() && self.distant.is_empty()
     }
 
     /// How many locks have changed.
@@ -169,6 +183,7 @@ impl RelativeLockset {
 
     /// `lockUpdate` (figure 3): the changes of a callee, in this function's terms, after these.
     pub fn update(&mut self, callee: &RelativeLockset) {
+        callee.distant.iter().for_each(|offset| self.release_distant(*offset));
         for (lock, change) in callee.changes() {
             self.apply(lock, change);
         }
@@ -180,7 +195,36 @@ impl RelativeLockset {
             let change = |c: Option<&Change>| c.copied().unwrap_or(Change::NONE);
             Some(change(a).join(change(b))).filter(Change::says_something)
         });
-        RelativeLockset { changes }
+        let mut joined = RelativeLockset {
+            changes,
+            distant: self.distant.clone(),
+        };
+        other.distant.iter().for_each(|offset| joined.add_distant(*offset));
+        joined
+    }
+
+    fn add_distant(&mut self, offset: i64) {
+        if let Err(at) = self.distant.binary_search(&offset) {
+            self.distant.insert(at, offset);
+        }
+    }
+
+    /// A lock at this offset of its object is given back, and nothing else is known of it: it may be any, but for those that
+    /// are variables or parts of them.
+    fn release_distant(&mut self, offset: i64) {
+        self.add_distant(offset);
+        self.forget(|held| held.last().offset == offset && (held.loads() || !held.is_constant()));
+    }
+
+    /// Leaves of locks that are given back, under names by which no caller could hold them, their offset.
+    pub fn summarise(&mut self) {
+        let distant = |(path, change): &(&Path, Change)| !change.acquired && change.level < 0 && is_distant(path);
+        if !self.changes().any(|change| distant(&change)) {
+            return;
+        }
+        let offsets: Vec<i64> = self.changes().filter(distant).map(|(p, _)| p.last().offset).collect();
+        offsets.into_iter().for_each(|offset| self.add_distant(offset));
+        self.changes.retain(|path, change| !distant(&(path, *change)));
     }
 
     /// Takes locks out of L+ whose name leads elsewhere from now on, or that may have been released by another name.
@@ -205,9 +249,11 @@ impl RelativeLockset {
     /// in L-.
     pub fn rebind(&self, rename: impl Fn(&Path) -> Option<Path>) -> (RelativeLockset, usize) {
         let (mut rebound, mut lost) = (RelativeLockset::default(), 0);
+        rebound.distant = self.distant.clone();
         for (path, change) in self.changes() {
             match rename(path) {
                 Some(path) => rebound.apply(&path, change),
+                None if path.loads() && change.released => rebound.add_distant(path.last().offset),
                 None => lost += usize::from(change.released),
             }
         }

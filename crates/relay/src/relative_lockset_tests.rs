@@ -134,3 +134,41 @@ fn nobody_owed_a_lock_that_has_got_its_name_here() {
     assert_eq!(set.get(&named_here).map(|c| (c.released, c.level)), Some((true, 0)));
     assert_eq!(after(&[(1, Change::RELEASE)]).get(&lock(1)).map(|c| c.level), Some(-1));
 }
+
+#[test]
+fn a_lock_given_back_far_away_may_be_any_at_its_offset() {
+    let behind = |steps: usize, offset: i64| {
+        let mut path = Path::of(Root::Formal(0));
+        (1..steps).for_each(|_| path = path.load().unwrap());
+        path.plus(offset)
+    };
+    let released = |lock: &Path| {
+        let mut set = RelativeLockset::default();
+        set.apply(lock, Change::RELEASE);
+        set.summarise();
+        set
+    };
+    let (near, far) = (released(&behind(3, 8)), released(&behind(4, 8)));
+    assert_eq!((near.len(), far.len()), (1, 0));
+    assert!(!far.is_empty() && far.holds_the_same(&RelativeLockset::default()));
+    // What the caller holds at that offset it holds no longer, unless that is a variable.
+    let after = |held: &Path, callee: &RelativeLockset| {
+        let mut set = RelativeLockset::default();
+        set.apply(held, ACQUIRE);
+        set.update(callee);
+        set.acquired().count()
+    };
+    assert_eq!((after(&behind(1, 8), &near), after(&behind(1, 8), &far)), (1, 0));
+    assert_eq!((after(&behind(5, 8), &far), after(&behind(5, 16), &far)), (0, 1));
+    assert_eq!(after(&lock(1).plus(8), &far), 1);
+    // Whoever calls the caller is told, too; what was taken before it was given back is nobody's matter.
+    let mut caller = RelativeLockset::default();
+    caller.update(&far);
+    assert_eq!(caller, far);
+    let mut balanced = RelativeLockset::default();
+    balanced.apply(&behind(4, 8), ACQUIRE);
+    balanced.apply(&behind(4, 8), Change::RELEASE);
+    balanced.summarise();
+    balanced.drop_given_back(|_| true);
+    assert!(balanced.is_empty());
+}

@@ -230,6 +230,7 @@ impl Case {
         // What was taken and given back leaves the caller's locks as they are.
         let mut locks = way.locks;
         locks.drop_given_back(|_| true);
+        locks.summarise();
         let mut published = way.published;
         // Of what the caller cannot get at it does not matter who knows it.
         published.retain(|p, ()| match p.root {

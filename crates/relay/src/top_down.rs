@@ -176,7 +176,11 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         };
         work.enter(root, key.function, entry, None, true);
     }
-    while let Some((_, due)) = work.due.pop_last() {
+    // Recursion leads back up: what it brings waits until all that is below has been gone through.
+    let mut below = usize::MAX;
+    while let Some(height) = work.next(below) {
+        let Some(due) = work.due.remove(&height) else { break };
+        below = height;
         let mut contexts = Vec::new();
         for (function, calls) in due {
             work.choose(function, calls, &mut contexts);
@@ -264,6 +268,12 @@ struct Due {
 type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
+    /// The height that is gone through after this one: the next below it where something is due, else the highest.
+    fn next(&self, below: usize) -> Option<usize> {
+        let next = self.due.range(..below).next_back().or(self.due.last_key_value());
+        next.map(|(height, _)| *height)
+    }
+
     /// The root of a start. `is_followed`: it is known beside whom it runs.
     fn root(&mut self, key: RootKey, kind: RootKind, is_followed: bool) -> usize {
         if let Some(known) = self.roots.get(&key) {
