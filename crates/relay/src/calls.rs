@@ -133,7 +133,11 @@ impl Execution<'_> {
         let summary = |f: &FunctionId| self.summaries.summary(*f);
         let is_plain =
             |f: &FunctionId| summary(f).is_some_and(|s| s.decided_by_caller.is_empty() && s.joined.is_empty());
-        targets.into_iter().partition(is_plain)
+        let (plain, others): (Vec<_>, Vec<_>) = targets.iter().partition(|f| is_plain(f));
+        match others.len() {
+            0..=APART => (plain, others),
+            _ => targets.into_iter().partition(|f| summary(f).is_some()),
+        }
     }
 
     /// Applies what any of several callees may do, once for all of them.

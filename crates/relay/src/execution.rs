@@ -232,6 +232,8 @@ pub struct Execution<'a> {
     pub(crate) threads_matter: bool,
     /// Creations that the function, or what it calls, goes by the names of.
     pub(crate) named: BTreeSet<Site>,
+    /// Functions whose creations are among those.
+    pub(crate) noted: FxHashSet<FunctionId>,
     /// Where handles of threads are read that are joined.
     pub(crate) places: BTreeSet<Cell>,
     /// What decides whether threads are waited for.
@@ -275,6 +277,7 @@ impl<'a> Execution<'a> {
             any_of: FxHashMap::default(),
             threads_matter: false,
             named: BTreeSet::new(),
+            noted: FxHashSet::default(),
             places: BTreeSet::new(),
             deciding: Vec::new(),
             one_sided: Vec::new(),

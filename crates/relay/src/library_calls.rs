@@ -425,8 +425,12 @@ impl Execution<'_> {
     /// Notes which creations the threads of one may name in a way: itself, and those below.
     pub(crate) fn note_started(&mut self, name: Site, functions: impl Iterator<Item = FunctionId>) {
         self.named.insert(name);
-        for summary in functions.filter_map(|f| self.summaries.summary(f)) {
-            self.named.extend(summary.cases.iter().flat_map(|c| c.threads.keys()));
+        for function in functions {
+            if self.noted.insert(function)
+                && let Some(summary) = self.summaries.summary(function)
+            {
+                self.named.extend(&summary.started);
+            }
         }
     }
 
@@ -447,7 +451,7 @@ impl Execution<'_> {
         let threads = Arc::make_mut(&mut way.threads);
         threads.insert(name, now);
         for summary in functions.iter().filter_map(|f| self.summaries.summary(*f)) {
-            for site in summary.cases.iter().flat_map(|c| c.threads.keys()) {
+            for site in &summary.started {
                 let status = threads.entry(*site).or_insert(Status::Live);
                 *status = (*status).max(now);
             }
@@ -580,17 +584,10 @@ impl Execution<'_> {
     fn joined(&self, way: &mut Disjunct, site: Site) {
         Arc::make_mut(&mut way.threads).insert(site, Status::Joined);
         let started = self.creations.get(&site).into_iter().flatten();
-        for body in started.filter_map(|s| self.subject.module[*s].body()) {
-            let Some(summary) = self.summaries.summary(body) else {
-                continue;
-            };
-            let below: BTreeSet<Site> = summary.cases.iter().flat_map(|c| c.threads.keys().copied()).collect();
-            for site in below {
-                let over = |c: &crate::summary::Case| c.threads.get(&site).is_none_or(|s| *s == Status::Joined);
-                if summary.cases.iter().all(over) {
-                    Arc::make_mut(&mut way.threads).insert(site, Status::Joined);
-                }
-            }
+        let bodies = started.filter_map(|s| self.subject.module[*s].body());
+        for summary in bodies.filter_map(|body| self.summaries.summary(body)) {
+            let over = summary.over.iter().map(|site| (*site, Status::Joined));
+            Arc::make_mut(&mut way.threads).extend(over);
         }
     }
 

@@ -96,7 +96,7 @@ impl Change {
 }
 
 /// Steps of the longest name by which callers are told of a lock that is given back.
-const TOLD: usize = 3;
+const TOLD: usize = 2;
 
 /// Whether callers are told of a lock that is given back by its offset only: its name is long, or chooses an element by a
 /// value that is the function's own. Through recursion such names multiply, and no caller holds a lock by one of them.
@@ -183,7 +183,7 @@ impl RelativeLockset {
 
     /// `lockUpdate` (figure 3): the changes of a callee, in this function's terms, after these.
     pub fn update(&mut self, callee: &RelativeLockset) {
-        callee.distant.iter().for_each(|offset| self.release_distant(*offset));
+        self.release_distant(&callee.distant);
         for (lock, change) in callee.changes() {
             self.apply(lock, change);
         }
@@ -209,11 +209,15 @@ impl RelativeLockset {
         }
     }
 
-    /// A lock at this offset of its object is given back, and nothing else is known of it: it may be any, but for those that
-    /// are variables or parts of them.
-    fn release_distant(&mut self, offset: i64) {
-        self.add_distant(offset);
-        self.forget(|held| held.last().offset == offset && (held.loads() || !held.is_constant()));
+    /// Locks at these offsets of their objects are given back, and nothing else is known of them: they may be any, but for
+    /// those that are variables or parts of them.
+    fn release_distant(&mut self, offsets: &[i64]) {
+        offsets.iter().for_each(|offset| self.add_distant(*offset));
+        let may_be = |held: &Path| offsets.binary_search(&held.last().offset).is_ok();
+        let is_gone = |held: &Path| (held.loads() || !held.is_constant()) && may_be(held);
+        if self.acquired().any(is_gone) || self.changes().any(|(held, c)| c.level > 0 && is_gone(held)) {
+            self.forget(is_gone);
+        }
     }
 
     /// Leaves of locks that are given back, under names by which no caller could hold them, their offset.

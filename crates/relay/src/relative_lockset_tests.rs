@@ -148,7 +148,7 @@ fn a_lock_given_back_far_away_may_be_any_at_its_offset() {
         set.summarise();
         set
     };
-    let (near, far) = (released(&behind(3, 8)), released(&behind(4, 8)));
+    let (near, far) = (released(&behind(2, 8)), released(&behind(3, 8)));
     assert_eq!((near.len(), far.len()), (1, 0));
     assert!(!far.is_empty() && far.holds_the_same(&RelativeLockset::default()));
     // What the caller holds at that offset it holds no longer, unless that is a variable.

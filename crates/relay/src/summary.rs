@@ -11,7 +11,7 @@ use crate::execution::Execution;
 use crate::fact::Fact;
 use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
-use crate::state::{Disjunct, Threads};
+use crate::state::{Disjunct, Status, Threads};
 use crate::symbolic_value::SymbolicValue::{self, Top};
 use crate::waited::Waited;
 use deadheat_ir::SymbolId;
@@ -86,6 +86,10 @@ pub struct Summary {
     pub joined: BTreeSet<JoinedHandle>,
     /// It creates threads or waits for some, here or in a callee.
     pub threads_matter: bool,
+    /// Creations whose threads may run when it returns, or have run.
+    pub started: BTreeSet<Site>,
+    /// Of these, those whose threads are over then in all cases.
+    pub over: BTreeSet<Site>,
     /// Ways were joined early, since the function takes too long to go through.
     pub widened: bool,
     /// Changes of locks without a name, and places and requirements beyond [`LOCATIONS`], that callers are not told of.
@@ -104,6 +108,8 @@ impl Summary {
     /// What a call does that may call functions with these summaries.
     pub fn any_of<'s>(summaries: impl Iterator<Item = &'s Summary>) -> Summary {
         let mut any = Summary::default();
+        // Which of them is called is not known: what only some of them join may run on.
+        let mut joined: Option<BTreeSet<JoinedHandle>> = None;
         for summary in summaries {
             for case in &summary.cases {
                 any.add(case);
@@ -112,9 +118,13 @@ impl Summary {
                 any.creations.entry(*site).or_default().extend(started);
             }
             any.decided_by_caller.extend(&summary.decided_by_caller);
-            any.joined.extend(summary.joined.iter().cloned());
+            joined = Some(match joined {
+                None => summary.joined.clone(),
+                Some(all) => all.intersection(&summary.joined).cloned().collect(),
+            });
             any.threads_matter |= summary.threads_matter;
         }
+        any.joined = joined.unwrap_or_default();
         any
     }
 
@@ -157,8 +167,16 @@ impl Summary {
                 cases = vec![joined];
             }
         }
+        let started: BTreeSet<Site> = cases.iter().flat_map(|c| c.threads.keys().copied()).collect();
+        let is_over = |site: &Site| {
+            let over = |c: &Case| c.threads.get(site).is_none_or(|s| *s == Status::Joined);
+            cases.iter().all(over)
+        };
+        let over = started.iter().copied().filter(is_over).collect();
         Summary {
             cases,
+            started,
+            over,
             creations: execution.creations,
             decided_by_caller: execution.decided_by_caller,
             joined: execution.joined,
