@@ -23,6 +23,9 @@ pub const TARGETS: usize = 64;
 /// Functions that one call may call from which on their effects are not told apart.
 const APART: usize = 4;
 
+/// The same of functions whose threads their callers decide on, or that join threads that they are given.
+const MANY: usize = 16;
+
 /// Ways that are kept for each call and case, with what it made of them.
 const KEPT: usize = 8;
 
@@ -135,7 +138,7 @@ impl Execution<'_> {
             |f: &FunctionId| summary(f).is_some_and(|s| s.decided_by_caller.is_empty() && s.joined.is_empty());
         let (plain, others): (Vec<_>, Vec<_>) = targets.iter().partition(|f| is_plain(f));
         match others.len() {
-            0..=APART => (plain, others),
+            0..=MANY => (plain, others),
             _ => targets.into_iter().partition(|f| summary(f).is_some()),
         }
     }

@@ -39,7 +39,7 @@ const ALL_VISITS: usize = 1_000;
 /// before all ways that come to a block again are joined; twice that, and all that come to a block or a call are.
 const EFFORT: usize = 256;
 /// The same at least, in a large program.
-const LESS_EFFORT: usize = 12;
+const LESS_EFFORT: usize = 6;
 /// The same for all functions of a program together.
 const ALL_EFFORT: usize = 6_000_000;
 /// That effort from which downwards the first round looks at one way at a time.

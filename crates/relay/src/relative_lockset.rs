@@ -98,10 +98,10 @@ impl Change {
 /// Steps of the longest name by which callers are told of a lock that is given back.
 const TOLD: usize = 2;
 
-/// Whether callers are told of a lock that is given back by its offset only: its name is long, or chooses an element by a
-/// value that is the function's own. Through recursion such names multiply, and no caller holds a lock by one of them.
+/// Whether callers are told of a lock that is given back by its offset only: through recursion, long names multiply, and no
+/// caller holds a lock by one of them.
 fn is_distant(lock: &Path) -> bool {
-    lock.steps.len() > TOLD || lock.indices().any(|index| !is_callers(index))
+    lock.steps.len() > TOLD
 }
 
 /// Whether the caller may have a name for the lock, too.
@@ -257,7 +257,6 @@ impl RelativeLockset {
         for (path, change) in self.changes() {
             match rename(path) {
                 Some(path) => rebound.apply(&path, change),
-                None if path.loads() && change.released => rebound.add_distant(path.last().offset),
                 None => lost += usize::from(change.released),
             }
         }

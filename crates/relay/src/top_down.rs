@@ -45,12 +45,18 @@ const ALL_INSTRUCTIONS: usize = 1_000_000;
 /// Times that the joined contexts of a function are executed again because they have grown, before nothing more is known in
 /// them but locks, threads and what is known to others.
 const GROWTHS: u32 = 4;
+/// Functions of a component from which on its recursion is gone through from top to bottom, again and again.
+const ENTANGLED: usize = 1_000;
+/// Calls of a function that wait for it from which on it is seen whether they will be joined, in a large program.
+const CROWD: usize = 64;
+/// Instructions of a program, times those of each function.
+const ALL_GROWTHS: usize = 2_000_000;
 /// Times that they are executed again at most.
 const MOST_GROWTHS: u32 = 32;
 /// Roots that are told apart.
 const ROOTS: usize = 64;
 /// The same in any program.
-const LEAST_ROOTS: usize = 8;
+const LEAST_ROOTS: usize = 3;
 /// Instructions of a program, times the roots that are told apart.
 const ALL_ROOTS: usize = 4_000_000;
 
@@ -144,10 +150,17 @@ pub struct TopDown {
 ///
 /// `running`: threads that run when the first start begins.
 pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], running: &Threads) -> TopDown {
+    let graph = bottom_up::call_graph(subject);
+    let mut entangled = vec![false; graph.len()];
+    let large = |component: &Vec<usize>| component.len() > ENTANGLED;
+    for component in bottom_up::components(&graph).into_iter().filter(large) {
+        component.into_iter().for_each(|function| entangled[function] = true);
+    }
     let mut work = Work {
         subject,
         summaries,
-        heights: bottom_up::heights(&bottom_up::call_graph(subject)),
+        heights: bottom_up::heights(&graph),
+        entangled,
         single: single_functions(subject, starts),
         found: TopDown::default(),
         known: HashMap::new(),
@@ -176,11 +189,8 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         };
         work.enter(root, key.function, entry, None, true);
     }
-    // Recursion leads back up: what it brings waits until all that is below has been gone through.
     let mut below = usize::MAX;
-    while let Some(height) = work.next(below) {
-        let Some(due) = work.due.remove(&height) else { break };
-        below = height;
+    while let Some(due) = work.next(&mut below) {
         let mut contexts = Vec::new();
         for (function, calls) in due {
             work.choose(function, calls, &mut contexts);
@@ -216,6 +226,8 @@ struct Work<'a> {
     summaries: &'a BottomUp,
     /// How high each function is above its callees.
     heights: Vec<usize>,
+    /// Functions in recursion with many others.
+    entangled: Vec<bool>,
     /// Functions that are executed once at most.
     single: Vec<bool>,
     found: TopDown,
@@ -255,6 +267,8 @@ struct Entered {
     contexts: BTreeMap<(usize, usize), (Threads, u32)>,
     /// How often they have grown.
     growths: u32,
+    /// So many calls waited that some were joined before it was gone through.
+    crowded: bool,
 }
 
 /// A context that is due.
@@ -268,10 +282,26 @@ struct Due {
 type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
-    /// The height that is gone through after this one: the next below it where something is due, else the highest.
-    fn next(&self, below: usize) -> Option<usize> {
-        let next = self.due.range(..below).next_back().or(self.due.last_key_value());
-        next.map(|(height, _)| *height)
+    /// What is gone through next, the highest first. Recursion among many functions leads back up: what it brings waits until
+    /// all that is below has been gone through.
+    fn next(&mut self, below: &mut usize) -> Option<BTreeMap<FunctionId, Vec<Call>>> {
+        let waits = |function: &FunctionId| self.entangled[function.index()];
+        let above = self.due.range(*below..).rev();
+        let above = above
+            .filter(|(_, calls)| !calls.keys().all(waits))
+            .map(|(at, _)| *at)
+            .next();
+        if let Some(height) = above {
+            let all = self.due.remove(&height)?;
+            let (waiting, next): (BTreeMap<_, _>, BTreeMap<_, _>) = all.into_iter().partition(|(f, _)| waits(f));
+            if !waiting.is_empty() {
+                self.due.insert(height, waiting);
+            }
+            return Some(next);
+        }
+        let next = self.due.range(..*below).next_back().or(self.due.last_key_value());
+        *below = *next?.0;
+        self.due.remove(below)
     }
 
     /// The root of a start. `is_followed`: it is known beside whom it runs.
@@ -327,13 +357,51 @@ impl Work<'_> {
         if self.rest == Some(root) {
             entry.way.threads = Threads::default();
         }
+        let is_large = ALL_INSTRUCTIONS / self.subject.instructions.max(1) <= LEAST_CONTEXTS;
         let due = self.due.entry(self.heights[function.index()]).or_default();
-        due.entry(function).or_default().push(Call {
+        let calls = due.entry(function).or_default();
+        calls.push(Call {
             root,
             entry,
             caller,
             certain,
         });
+        if is_large && calls.len() >= CROWD && calls.len().is_power_of_two() {
+            let all = std::mem::take(calls);
+            let fewer = self.crowd(function, all);
+            let due = self.due.entry(self.heights[function.index()]).or_default();
+            due.insert(function, fewer);
+        }
+    }
+
+    /// Joins waiting calls that will be joined in any case, those of one root with the same locks, so that few wait.
+    fn crowd(&mut self, function: FunctionId, calls: Vec<Call>) -> Vec<Call> {
+        if !self.functions.entry(function).or_default().crowded {
+            let is_known = |call: &Call| {
+                let key = (call.root, function, Arc::new(call.entry.clone()));
+                self.known.contains_key(&key)
+            };
+            let new = calls.iter().filter(|call| !is_known(call));
+            let different: HashSet<Likeness> = new.map(|call| self.likeness(function, call)).collect();
+            if different.len() <= CONTEXTS {
+                return calls;
+            }
+            self.functions.entry(function).or_default().crowded = true;
+        }
+        let mut joined: BTreeMap<(usize, RelativeLockset), Call> = BTreeMap::new();
+        for mut call in calls {
+            call.entry = own_terms::of(&call.entry, function);
+            match joined.entry((call.root, call.entry.way.locks.clone())) {
+                btree_map::Entry::Vacant(at) => drop(at.insert(call)),
+                btree_map::Entry::Occupied(mut at) => {
+                    let known = at.get_mut();
+                    known.entry = join_entries(&known.entry, &call.entry, function);
+                    known.certain |= call.certain;
+                    self.found.cut.contexts += 1;
+                }
+            }
+        }
+        joined.into_values().collect()
     }
 
     /// Roots that are told apart: fewer in a large program, since most functions run in each.
@@ -350,6 +418,11 @@ impl Work<'_> {
             true => LEAST_CONTEXTS,
             false => (INSTRUCTIONS / own).min(each).clamp(LEAST_CONTEXTS, CONTEXTS),
         }
+    }
+
+    /// Times that joined contexts are executed again with all that is known in them.
+    fn growths(&self) -> u32 {
+        ((ALL_GROWTHS / self.subject.instructions.max(1)) as u32).clamp(1, GROWTHS)
     }
 
     /// Makes contexts of calls of a function.
@@ -377,7 +450,7 @@ impl Work<'_> {
         let most = self.most(function);
         let left = most.saturating_sub(self.functions.entry(function).or_default().count);
         let fits = different(&new);
-        if fits <= left {
+        if fits <= left && !self.functions.entry(function).or_default().crowded {
             self.functions.entry(function).or_default().count += fits;
             for (_, call) in new {
                 let entry = Arc::new(call.entry.clone());
@@ -439,7 +512,7 @@ impl Work<'_> {
                         if is_new && entered.growths >= MOST_GROWTHS && !grown.contains(&group) {
                             self.found.cut.calls += 1;
                         } else if is_new {
-                            if entered.growths >= GROWTHS {
+                            if entered.growths >= self.growths() {
                                 widen(&mut both);
                             }
                             *known = both;
