@@ -172,13 +172,7 @@ impl Filled<'_> {
             if global.is_null() || LLVMIsGlobalConstant(global) == 0 {
                 return false;
             }
-            let text = LLVMGetInitializer(global);
-            if text.is_null() || LLVMIsConstantString(text) == 0 {
-                return false;
-            }
-            let mut length = 0;
-            let start = LLVMGetAsString(text, &mut length);
-            !std::slice::from_raw_parts(start.cast::<u8>(), length).contains(&b'$')
+            ir::initial_string(global).is_some_and(|text| !text.contains(&b'$'))
         })
     }
 }

@@ -284,6 +284,20 @@ fn chain(first: Value, next: unsafe extern "C" fn(Value) -> Value) -> Vec<Value>
     all
 }
 
+/// The string that a global variable holds at first, its end included, if it is one.
+pub fn initial_string(global: Value) -> Option<Vec<u8>> {
+    llvm!({
+        let text = LLVMGetInitializer(global);
+        // What asks for strings takes any constant for an array of data.
+        if text.is_null() || LLVMIsAConstantDataArray(text).is_null() || LLVMIsConstantString(text) == 0 {
+            return None;
+        }
+        let mut length = 0;
+        let start = LLVMGetAsString(text, &mut length);
+        Some(std::slice::from_raw_parts(start.cast::<u8>(), length).to_vec())
+    })
+}
+
 /// Functions of a module, declarations too.
 pub fn functions(module: LLVMModuleRef) -> Vec<Value> {
     chain(llvm!(LLVMGetFirstFunction(module)), LLVMGetNextFunction)

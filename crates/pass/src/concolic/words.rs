@@ -46,15 +46,11 @@ pub fn list(ir: &Ir) {
 
 /// The word that a global holds, if it is one.
 fn word(global: LLVMValueRef) -> Option<Vec<u8>> {
-    llvm!({
-        let text = LLVMGetInitializer(global);
-        if text.is_null() || LLVMIsGlobalConstant(global) == 0 || LLVMIsConstantString(text) == 0 {
-            return None;
-        }
-        let mut length = 0;
-        let start = LLVMGetAsString(text, &mut length);
-        let bytes = std::slice::from_raw_parts(start.cast::<u8>(), length).strip_suffix(&[0])?;
-        let is_word = LENGTHS.contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
-        is_word.then(|| bytes.to_vec())
-    })
+    if llvm!(LLVMIsGlobalConstant(global)) == 0 {
+        return None;
+    }
+    let mut bytes = ir::initial_string(global)?;
+    let end = bytes.pop()?;
+    let is_word = end == 0 && LENGTHS.contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_graphic);
+    is_word.then_some(bytes)
 }
