@@ -277,6 +277,7 @@ fn trace(program: &Path, argument: &str) -> (Vec<Node>, Vec<Constraint>) {
     room.write_all_at(&trace::MAGIC, 0).expect("trace file's header");
     let symbolic = Symbolic {
         touches: false,
+        hits_alone: false,
         trace: file.to_string_lossy().into_owned(),
         room: 4,
         longest: 0,
