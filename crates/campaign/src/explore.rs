@@ -81,8 +81,8 @@ impl Exploration {
     }
 }
 
-/// Exploring may take so many of four parts of a hunt's budget.
-const SHARE: u32 = 2;
+/// Exploring may take so many of eight parts of a hunt's budget, and of one that looks at suspicions but proves none.
+const SHARE: (u32, u32) = (4, 7);
 /// A run of the flavour may take this long.
 const LIMIT: Duration = Duration::from_secs(10);
 /// The usual bound of a hang is many seconds of looping; so many times less to suspect one.
@@ -153,11 +153,8 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
     let begun = Instant::now();
     program.check()?;
     let budget = options.budget.filter(|_| options.runs.is_none());
-    let share = if how.confirm {
-        budget.map(|b| b * SHARE / 4)
-    } else {
-        budget
-    };
+    let parts = if how.confirm { SHARE.0 } else { SHARE.1 };
+    let share = budget.map(|b| b * parts / 8);
     let stage_options = StageOptions {
         isolate: options.isolate,
         setup: options.setup.clone(),
@@ -300,6 +297,10 @@ impl Explorer<'_> {
                 .map(|b| b.saturating_sub(self.begun.elapsed()) / (all - n) as u32);
             if left.is_some_and(|l| l.is_zero()) && self.options.runs.is_none() || self.plain.interrupted() {
                 stats.stopped = Some("the budget is used up".into());
+                self.notices.push(format!(
+                    "{} inputs that brought suspicions were not looked at further; the next exploration goes on with them",
+                    all - n
+                ));
                 break;
             }
             let options = Options {

@@ -228,6 +228,11 @@ impl Servers {
         }
     }
 
+    /// Whether there are any.
+    pub(crate) fn are_open(&self) -> bool {
+        self.idle.lock().is_ok_and(|idle| idle.is_some())
+    }
+
     /// From now on there are none.
     pub(crate) fn close(&self) {
         let ended = self.idle.lock().ok().and_then(|mut idle| idle.take());

@@ -202,6 +202,13 @@ impl Stage {
         self.options.deadline = deadline;
     }
 
+    /// Runs to come are not stopped by the deadline, nor by the interrupt that came: what was found is to be repeated. A second
+    /// interrupt ends the tool.
+    pub fn set_undisturbed(&mut self) {
+        self.options.deadline = None;
+        self.options.interrupted = Arc::default();
+    }
+
     /// The wall-clock limit of a run.
     pub fn limit(&self) -> Duration {
         Duration::from_millis(self.limit_ms.load(Ordering::Relaxed))

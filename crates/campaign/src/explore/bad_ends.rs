@@ -16,23 +16,31 @@ use deadheat_wire::plan::Plan;
 const HANG: u64 = 4;
 
 impl Explorer<'_> {
-    /// The findings of bad ends that repeat.
+    /// The findings of bad ends that repeat. The end of the budget, or an interrupt, does not lose them: each takes a run, or two.
     pub(super) fn bad_findings(&mut self, store: &Store, given: &Program) -> Vec<Finding> {
         let mut found = Vec::new();
+        let mut unrepeated = 0;
         for (number, ending, phase) in std::mem::take(&mut self.bad) {
             let program = &self.inputs[number].program.clone();
-            let (Ok(stage), Ok(input)) = (self.plain.with(program.clone()), self.options.input(program)) else {
+            let (Ok(mut stage), Ok(input)) = (self.plain.with(program.clone()), self.options.input(program)) else {
+                unrepeated += 1;
                 continue;
             };
+            stage.set_undisturbed();
             let Some(ending) = self.patient(&stage, ending) else {
+                unrepeated += 1;
                 continue;
             };
-            let Ok(again) = stage.run(&ending.plan) else { continue };
+            let Ok(again) = stage.run(&ending.plan) else {
+                unrepeated += 1;
+                continue;
+            };
             self.runs += 1;
             let (Some(hash), Some(harm)) = (ending.run.records.schedule_hash(), ending.outcome.as_harm()) else {
                 continue;
             };
             if again.records.schedule_hash() != Some(hash) || !Outcome::of(&again).alike(&ending.outcome) {
+                unrepeated += 1;
                 continue;
             }
             let shown = deadheat_confirm::candidate::Shown {
@@ -70,6 +78,10 @@ impl Explorer<'_> {
                 self.notices.push(format!("a finding could not be stored: {error}"));
             }
             found.push(finding);
+        }
+        if unrepeated > 0 {
+            self.notices
+                .push(format!("{unrepeated} bad ends did not repeat, and are no findings"));
         }
         found
     }

@@ -17,14 +17,15 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Duration;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 /// Inputs of the solver before the first round.
 const FIRST: u64 = 64;
-/// Inputs of a round.
-const ROUND: usize = 256;
-/// What one counts as work, beside that of the search.
-const WORK: u64 = 100;
+/// Inputs of a round, and of one whose runs are started one by one.
+const ROUND: (usize, usize) = (128, 32);
+/// What a round counts as work, beside that of the search.
+const WORK: u64 = 32_000;
 /// After a round that showed nothing the search gets twice as much work before the next one, up to so many times a round's.
 const MOST_WAIT: u64 = 16;
 /// Rounds in a row that show nothing before an exploration ends whose search has nothing left.
@@ -126,9 +127,9 @@ impl Mutating {
 
     /// The inputs of a round, each with the texts that can be changed in it; `room` is how much longer than the `given` ones
     /// they may be.
-    fn round(&mut self, given: &Program, room: usize) -> Vec<(Program, Vec<Text>)> {
-        let mut made = Vec::with_capacity(ROUND);
-        while made.len() < ROUND {
+    fn round(&mut self, given: &Program, room: usize, count: usize) -> Vec<(Program, Vec<Text>)> {
+        let mut made = Vec::with_capacity(count);
+        while made.len() < count {
             let chosen = self.pick();
             self.entries[chosen].picked += 1;
             let entry = &self.entries[chosen];
@@ -142,7 +143,6 @@ impl Mutating {
                 made.push((replaced(&entry.program, text, changed), entry.texts.clone()));
             }
         }
-        self.made += made.len() as u64;
         made
     }
 
@@ -194,23 +194,27 @@ impl Explorer<'_> {
         } else {
             (2 * self.mutating.wait).min(MOST_WAIT)
         };
-        self.mutating.due = self.search.work() + self.mutating.wait * ROUND as u64 * WORK;
+        self.mutating.due = self.search.work() + self.mutating.wait * WORK;
         any
     }
 
     /// A round; whether it showed something new.
     fn round(&mut self, given: &Program) -> bool {
         let room = (self.how.room << DOUBLED) as usize;
-        let made = self.mutating.round(given, room);
+        let count = if self.symbolic.serves() { ROUND.0 } else { ROUND.1 };
+        let made = self.mutating.round(given, room, count);
         let runner = self.runner();
-        let ran = side_by_side(&made, runner.jobs(), |(program, _)| runner.ran(program));
-        self.runs += ran.len() as u64;
+        let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
+        let stop = || deadline.is_some_and(|d| Instant::now() >= d) || interrupted.load(Ordering::Relaxed);
+        let ran = side_by_side(&made, runner.jobs(), |(program, _)| {
+            if stop() { Ok(None) } else { runner.ran(program) }
+        });
         let mut new = Vec::new();
         for ((program, texts), ran) in made.into_iter().zip(ran) {
             let ran = match ran {
                 Ok(Some(ran)) => ran,
                 Ok(None) => {
-                    self.mutating.stopped += u64::from(!self.plain.stopped());
+                    self.mutating.stopped += u64::from(!self.stop());
                     continue;
                 }
                 Err(_) => {
@@ -218,11 +222,13 @@ impl Explorer<'_> {
                     continue;
                 }
             };
+            self.runs += 1;
+            self.mutating.made += 1;
             if self.mutating.sees(&ran.hits) {
                 self.mutating.take(&program, texts);
             }
             let ends_anew = self.mutating.ends_anew(ran.end);
-            if !self.stop() && (ends_anew || self.coverage.would_see(&ran.hits)) {
+            if !self.plain.stopped() && (ends_anew || self.coverage.would_see(&ran.hits)) {
                 new.extend(self.trace_made(program, &ran.hits));
             }
         }

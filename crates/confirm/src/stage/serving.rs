@@ -31,6 +31,11 @@ impl Stage {
         }
     }
 
+    /// Whether further runs are forked.
+    pub fn serves(&self) -> bool {
+        self.servers.are_open()
+    }
+
     /// Further runs are started one by one.
     pub fn end_serving(&self) {
         self.servers.close();
