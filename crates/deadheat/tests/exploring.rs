@@ -337,6 +337,21 @@ fn an_exploration_goes_on() {
     assert_eq!(explored(&anew), 3);
 }
 
+/// A bad end that was met is told when the budget ends the exploration, too.
+#[test]
+fn the_end_of_the_budget_loses_no_bad_end() {
+    let place = Place::new("budget-ends");
+    let source = "#include <stdlib.h>\n\
+        int main(int argc, char **argv) { for (volatile int i = 0; i < 3000000; i++) {}\n\
+        if (argc > 1 && argv[1][0] == 'Q') abort();\n\
+        return argc > 1 && (atoi(argv[1]) == 4321 || atoi(argv[1]) == 987654); }\n";
+    place.build("slow", source);
+    let arguments = ["explore", "--quiet", "--format", "json", "--budget", "4s", "-j", "1"];
+    let (status, told) = place.run(&[&arguments[..], &["--", "./slow", "5"]].concat());
+    let told = json(&told);
+    assert_eq!((status, &told["findings"][0]["kind"]), (1, &"crash".into()), "{told}");
+}
+
 /// How many runs go on at a time is no matter to what comes out.
 #[test]
 fn side_by_side_is_one_by_one() {
