@@ -5,8 +5,8 @@
 //! callees going up, in callers' terms (56 million of them for redis), the terms go down.
 //!
 //! Callers are gone through before callees, as far as there is such an order, so that all that a function is entered with
-//! is known before it is executed. It is executed for at most [`CONTEXTS`] different entries, fewer in a large function or
-//! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`own_terms`]), and entries
+//! is known before it is executed. It is executed for at most [`contexts::CONTEXTS`] different entries, fewer in a large function or
+//! program ([`Work::most`]); where there are more, locks are put in the function's own terms ([`crate::own_terms`]), and entries
 //! with the same locks are joined, then all, counted. What may be called at any time is one root, however many functions it
 //! starts with: they know the same of other threads, and run beside each other as beside themselves. So is what is handed
 //! over to be run later, of each kind, where the program's start is not known. Beyond [`ROOTS`] roots, further ones are
@@ -15,15 +15,16 @@
 //! Functions of one height are executed in parallel; what they find is put together in order, so that results do not
 //! depend on the number of threads.
 
+mod contexts;
+mod waiting;
+
 use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::{self, BottomUp};
-use crate::execution::{Entry, Execution, Summaries};
+use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
-use crate::joined_entry::{join_entries, join_neighbours, join_threads, loss, widen};
 use crate::lent_lock::Lent;
 use crate::models::RootKind;
 use crate::observation::{Beside, Seen, Under, Watch, is_alone};
-use crate::own_terms;
 use crate::relative_lockset::{Mode, RelativeLockset};
 use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
@@ -31,28 +32,15 @@ use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// Entries for which a function is executed at most.
-const CONTEXTS: usize = 32;
 /// Entries for which any function may be executed.
 const LEAST_CONTEXTS: usize = 3;
-/// Instructions of a function, times its entries.
-const INSTRUCTIONS: usize = 12_000;
 /// Instructions of a program, times the entries of each function.
 const ALL_INSTRUCTIONS: usize = 1_000_000;
-/// Times that the joined contexts of a function are executed again because they have grown, before nothing more is known in
-/// them but locks, threads and what is known to others.
-const GROWTHS: u32 = 4;
 /// Functions of a component from which on its recursion is gone through from top to bottom, again and again.
 const ENTANGLED: usize = 1_000;
-/// Calls of a function that wait for it from which on it is seen whether they will be joined, in a large program.
-const CROWD: usize = 64;
-/// Instructions of a program, times those of each function.
-const ALL_GROWTHS: usize = 2_000_000;
-/// Times that they are executed again at most.
-const MOST_GROWTHS: u32 = 32;
 /// Roots that are told apart.
 const ROOTS: usize = 64;
 /// The same in any program.
@@ -282,28 +270,6 @@ struct Due {
 type Likeness = (FunctionId, Entry, bool);
 
 impl Work<'_> {
-    /// What is gone through next, the highest first. Recursion among many functions leads back up: what it brings waits until
-    /// all that is below has been gone through.
-    fn next(&mut self, below: &mut usize) -> Option<BTreeMap<FunctionId, Vec<Call>>> {
-        let waits = |function: &FunctionId| self.entangled[function.index()];
-        let above = self.due.range(*below..).rev();
-        let above = above
-            .filter(|(_, calls)| !calls.keys().all(waits))
-            .map(|(at, _)| *at)
-            .next();
-        if let Some(height) = above {
-            let all = self.due.remove(&height)?;
-            let (waiting, next): (BTreeMap<_, _>, BTreeMap<_, _>) = all.into_iter().partition(|(f, _)| waits(f));
-            if !waiting.is_empty() {
-                self.due.insert(height, waiting);
-            }
-            return Some(next);
-        }
-        let next = self.due.range(..*below).next_back().or(self.due.last_key_value());
-        *below = *next?.0;
-        self.due.remove(below)
-    }
-
     /// The root of a start. `is_followed`: it is known beside whom it runs.
     fn root(&mut self, key: RootKey, kind: RootKind, is_followed: bool) -> usize {
         if let Some(known) = self.roots.get(&key) {
@@ -345,241 +311,9 @@ impl Work<'_> {
         known
     }
 
-    /// Enters a function, once all that calls it has been gone through.
-    fn enter(
-        &mut self,
-        root: usize,
-        function: FunctionId,
-        mut entry: Entry,
-        caller: Option<(u32, Option<LocationId>)>,
-        certain: bool,
-    ) {
-        if self.rest == Some(root) {
-            entry.way.threads = Threads::default();
-        }
-        let is_large = ALL_INSTRUCTIONS / self.subject.instructions.max(1) <= LEAST_CONTEXTS;
-        let due = self.due.entry(self.heights[function.index()]).or_default();
-        let calls = due.entry(function).or_default();
-        calls.push(Call {
-            root,
-            entry,
-            caller,
-            certain,
-        });
-        if is_large && calls.len() >= CROWD && calls.len().is_power_of_two() {
-            let all = std::mem::take(calls);
-            let fewer = self.crowd(function, all);
-            let due = self.due.entry(self.heights[function.index()]).or_default();
-            due.insert(function, fewer);
-        }
-    }
-
-    /// Joins waiting calls that will be joined in any case, those of one root with the same locks, so that few wait.
-    fn crowd(&mut self, function: FunctionId, calls: Vec<Call>) -> Vec<Call> {
-        if !self.functions.entry(function).or_default().crowded {
-            let is_known = |call: &Call| {
-                let key = (call.root, function, Arc::new(call.entry.clone()));
-                self.known.contains_key(&key)
-            };
-            let new = calls.iter().filter(|call| !is_known(call));
-            let different: HashSet<Likeness> = new.map(|call| self.likeness(function, call)).collect();
-            if different.len() <= CONTEXTS {
-                return calls;
-            }
-            self.functions.entry(function).or_default().crowded = true;
-        }
-        let mut joined: BTreeMap<(usize, RelativeLockset), Call> = BTreeMap::new();
-        for mut call in calls {
-            call.entry = own_terms::of(&call.entry, function);
-            match joined.entry((call.root, call.entry.way.locks.clone())) {
-                btree_map::Entry::Vacant(at) => drop(at.insert(call)),
-                btree_map::Entry::Occupied(mut at) => {
-                    let known = at.get_mut();
-                    known.entry = join_entries(&known.entry, &call.entry, function);
-                    known.certain |= call.certain;
-                    self.found.cut.contexts += 1;
-                }
-            }
-        }
-        joined.into_values().collect()
-    }
-
     /// Roots that are told apart: fewer in a large program, since most functions run in each.
     fn most_roots(&self) -> usize {
         (ALL_ROOTS / self.subject.instructions.max(1)).clamp(LEAST_ROOTS, ROOTS)
-    }
-
-    /// Entries for which a function is executed at most: in a large program the least where one execution takes long.
-    fn most(&self, function: FunctionId) -> usize {
-        let own = self.subject.module[function].instructions.len().max(1);
-        let each = ALL_INSTRUCTIONS / self.subject.instructions.max(1);
-        let long = self.summaries.summary(function).is_some_and(|s| s.widened);
-        match each < CONTEXTS && long {
-            true => LEAST_CONTEXTS,
-            false => (INSTRUCTIONS / own).min(each).clamp(LEAST_CONTEXTS, CONTEXTS),
-        }
-    }
-
-    /// Times that joined contexts are executed again with all that is known in them.
-    fn growths(&self) -> u32 {
-        ((ALL_GROWTHS / self.subject.instructions.max(1)) as u32).clamp(1, GROWTHS)
-    }
-
-    /// Makes contexts of calls of a function.
-    fn choose(&mut self, function: FunctionId, calls: Vec<Call>, due: &mut Vec<Due>) {
-        // Whatever is known already has been executed.
-        let mut new: Vec<(Likeness, Call)> = Vec::new();
-        let mut seen: HashMap<(usize, Entry), usize> = HashMap::new();
-        for call in calls {
-            let key = (call.root, function, Arc::new(call.entry));
-            if let Some(number) = self.known.get(&key) {
-                self.found.contexts[*number as usize].certain |= call.certain;
-                continue;
-            }
-            let entry = Arc::unwrap_or_clone(key.2);
-            match seen.entry((call.root, entry.clone())) {
-                hash_map::Entry::Occupied(at) => new[*at.get()].1.certain |= call.certain,
-                hash_map::Entry::Vacant(at) => {
-                    at.insert(new.len());
-                    let call = Call { entry, ..call };
-                    new.push((self.likeness(function, &call), call));
-                }
-            }
-        }
-        let different = |new: &[(Likeness, Call)]| new.iter().map(|(l, _)| l).collect::<HashSet<_>>().len();
-        let most = self.most(function);
-        let left = most.saturating_sub(self.functions.entry(function).or_default().count);
-        let fits = different(&new);
-        if fits <= left && !self.functions.entry(function).or_default().crowded {
-            self.functions.entry(function).or_default().count += fits;
-            for (_, call) in new {
-                let entry = Arc::new(call.entry.clone());
-                self.context(function, call, entry, due);
-            }
-            return;
-        }
-        self.join(function, new, left, due);
-    }
-
-    /// A context of its own for a call.
-    fn context(&mut self, function: FunctionId, call: Call, entry: Arc<Entry>, due: &mut Vec<Due>) -> u32 {
-        let number = self.found.contexts.len() as u32;
-        self.found.contexts.push(Context {
-            root: call.root,
-            function,
-            caller: call.caller,
-            certain: call.certain,
-        });
-        self.known.insert((call.root, function, Arc::new(call.entry)), number);
-        due.push(Due { context: number, entry });
-        number
-    }
-
-    /// Joins calls of a function into `left` more entries: those with the same locks, then those that lose least.
-    fn join(&mut self, function: FunctionId, new: Vec<(Likeness, Call)>, left: usize, due: &mut Vec<Due>) {
-        let mut entered = std::mem::take(self.functions.entry(function).or_default());
-        self.found.cut.functions += usize::from(entered.joined.is_empty());
-        self.found.cut.contexts += new.len();
-        let mut by_locks: BTreeMap<RelativeLockset, Vec<(Entry, Call)>> = BTreeMap::new();
-        for (_, call) in new {
-            let entry = own_terms::of(&call.entry, function);
-            by_locks.entry(entry.way.locks.clone()).or_default().push((entry, call));
-        }
-        let left = if entered.joined.is_empty() { left.max(1) } else { left };
-        let is_known = |locks: &RelativeLockset| entered.joined.iter().any(|e| e.way.locks == *locks);
-        let (known, mut others): (Vec<_>, Vec<_>) = by_locks.into_iter().partition(|(locks, _)| is_known(locks));
-        // Where there is room for none, each goes to the entry that is most like it.
-        if left > 0 {
-            others = join_neighbours(others, left);
-        }
-        let mut grown: BTreeSet<usize> = BTreeSet::new();
-        let mut roots: BTreeMap<(usize, usize), (Threads, Call)> = BTreeMap::new();
-        for (locks, calls) in known.into_iter().chain(others) {
-            let nearest = (0..entered.joined.len()).min_by_key(|n| loss(&entered.joined[*n].way.locks, &locks));
-            let fits = |n: &usize| entered.joined[*n].way.locks == locks || entered.count >= self.most(function);
-            let group = nearest.filter(fits).unwrap_or(entered.joined.len());
-            for (mut entry, mut call) in calls {
-                let threads = std::mem::take(&mut entry.way.threads);
-                match entered.joined.get_mut(group) {
-                    None => {
-                        entered.joined.push(entry);
-                        entered.count += 1;
-                        grown.insert(group);
-                    }
-                    Some(known) => {
-                        let mut both = join_entries(known, &entry, function);
-                        let is_new = both != *known;
-                        if is_new && entered.growths >= MOST_GROWTHS && !grown.contains(&group) {
-                            self.found.cut.calls += 1;
-                        } else if is_new {
-                            if entered.growths >= self.growths() {
-                                widen(&mut both);
-                            }
-                            *known = both;
-                            grown.insert(group);
-                        }
-                    }
-                }
-                match roots.entry((group, call.root)) {
-                    btree_map::Entry::Vacant(at) => drop(at.insert((threads, call))),
-                    btree_map::Entry::Occupied(mut at) => {
-                        let (known, first) = at.get_mut();
-                        *known = join_threads(known, &threads);
-                        first.certain |= call.certain;
-                        call.certain = first.certain;
-                    }
-                }
-            }
-        }
-        entered.growths += u32::from(!grown.is_empty());
-        for ((group, root), (threads, call)) in roots {
-            let known = entered.contexts.get(&(group, root)).cloned();
-            let all = known
-                .as_ref()
-                .map_or(threads.clone(), |(t, _)| join_threads(t, &threads));
-            let mut entry = entered.joined[group].clone();
-            entry.way.threads = all.clone();
-            let entry = Arc::new(entry);
-            let number = match known {
-                None => {
-                    let number = self.context(function, call, entry, due);
-                    entered.contexts.insert((group, root), (all, number));
-                    continue;
-                }
-                Some((before, number)) => {
-                    self.found.contexts[number as usize].certain |= call.certain;
-                    self.known.insert((root, function, Arc::new(call.entry)), number);
-                    if !grown.contains(&group) && before == all {
-                        continue;
-                    }
-                    number
-                }
-            };
-            entered.contexts.insert((group, root), (all, number));
-            due.push(Due { context: number, entry });
-        }
-        // What has grown has done so for all that enter it.
-        let again: HashSet<u32> = due.iter().map(|d| d.context).collect();
-        for ((group, root), (threads, number)) in &entered.contexts {
-            if grown.contains(group) && !again.contains(number) {
-                let mut entry = entered.joined[*group].clone();
-                entry.way.threads = threads.clone();
-                debug_assert_eq!(self.found.contexts[*number as usize].root, *root);
-                let entry = Arc::new(entry);
-                due.push(Due {
-                    context: *number,
-                    entry,
-                });
-            }
-        }
-        self.functions.insert(function, entered);
-    }
-
-    fn likeness(&self, function: FunctionId, call: &Call) -> Likeness {
-        let mut entry = call.entry.clone();
-        let threads = std::mem::take(&mut entry.way.threads);
-        let start = self.found.roots[call.root].key.start;
-        (function, entry, is_alone(start, &threads))
     }
 
     /// What each of these contexts shows, in their order: of those that are alike as many are executed as threads that

@@ -1,4 +1,6 @@
+use super::contexts::CONTEXTS;
 use super::*;
+use crate::execution::Summaries;
 use crate::points_to::Pointers;
 use crate::scan::{Options, Scan, scan};
 use crate::summary::Summary;
