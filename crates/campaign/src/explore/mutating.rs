@@ -3,8 +3,8 @@
 //! and tells how often each branch went which way. One that takes a new side, or comes to a new bad end, is traced and
 //! looked at as the solver's are; one that takes a branch more often than any before is changed further.
 //!
-//! A round has so many inputs whatever comes of them, and whose turn it is goes by counts of work, so an exploration comes to the same
-//! whatever else the machine does.
+//! A round has so many inputs whatever comes of them, and whose turn it is goes by counts of work, so an exploration comes
+//! to the same whatever else the machine does.
 
 use super::running::{Runner, side_by_side};
 use super::{Explorer, Order, Prune};
