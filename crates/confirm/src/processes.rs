@@ -20,6 +20,15 @@ pub(crate) fn supervise() -> io::Result<()> {
     unsafe {
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
         let own = libc::getpid();
+        // When the tool is killed, nothing of the run may stay: not what has no parent any more, either. That holds from
+        // before there is a program: it may have left something behind before this process goes on.
+        let (mut all, mut before): (libc::sigset_t, libc::sigset_t) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, &mut before);
+        let (mut end, mut ordinary): (libc::sigaction, libc::sigaction) = (std::mem::zeroed(), std::mem::zeroed());
+        end.sa_sigaction = tool_ended as *const () as usize;
+        libc::sigaction(TOOL_ENDED, &end, &mut ordinary);
+        libc::prctl(libc::PR_SET_PDEATHSIG, TOOL_ENDED);
         let pid = libc::fork();
         if pid < 0 {
             return Err(io::Error::last_os_error());
@@ -29,15 +38,16 @@ pub(crate) fn supervise() -> io::Result<()> {
             if libc::getppid() != own {
                 libc::_exit(1);
             }
+            libc::sigaction(TOOL_ENDED, &ordinary, std::ptr::null_mut());
+            libc::sigprocmask(libc::SIG_SETMASK, &before, std::ptr::null_mut());
             return Ok(());
         }
         // What the program sends to its process group is for the program.
-        for signal in (1..=64).filter(|n| *n != libc::SIGCHLD) {
+        for signal in (1..=64).filter(|n| *n != libc::SIGCHLD && *n != TOOL_ENDED) {
             libc::signal(signal, libc::SIG_IGN);
         }
-        // When the tool is killed, nothing of the run may stay: not what has no parent any more, either.
-        libc::signal(TOOL_ENDED, tool_ended as *const () as usize);
-        libc::prctl(libc::PR_SET_PDEATHSIG, TOOL_ENDED);
+        libc::sigemptyset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
         // The tool waits for the end of the other side of a pipe that both have.
         libc::syscall(libc::SYS_close_range, 0u32, u32::MAX, 0u32);
         let mut first = 0;
