@@ -332,9 +332,10 @@ fn plain_run_is_untouched() {
         .output()
         .expect("the program runs");
     assert_eq!(output.status.code(), Some(3));
-    assert_eq!(
-        String::from_utf8_lossy(&output.stdout),
-        "n=400 sum=6 serial=1 once=1 slept=1\n"
-    );
+    // By the real clock a busy machine sleeps longer.
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    let slept = told.strip_prefix("n=400 sum=6 serial=1 once=1 slept=");
+    let seconds = slept.and_then(|s| s.trim_end().parse::<u64>().ok());
+    assert!(seconds.is_some_and(|s| s >= 1), "{told}");
     assert!(output.stderr.is_empty());
 }

@@ -35,6 +35,7 @@ use mutating::Mutating;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 use telling::ids;
 
@@ -233,10 +234,15 @@ pub fn explore(program: Program, options: &Options, how: &Exploration) -> Result
 
 impl Explorer<'_> {
     fn stop(&self) -> bool {
-        let late = self.deadline.is_some_and(|d| Instant::now() >= d);
         let made = self.search.tally.runs - self.before;
         let enough = self.how.inputs.is_some_and(|most| made >= most);
-        late || enough || self.plain.interrupted()
+        enough || self.late()()
+    }
+
+    /// Asks whether the time of the exploration is over, or the user wants to stop.
+    fn late(&self) -> impl Fn() -> bool + Sync + use<> {
+        let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
+        move || deadline.is_some_and(|d| Instant::now() >= d) || interrupted.load(Ordering::Relaxed)
     }
 
     fn directory(&self, given: &Program) -> PathBuf {

@@ -17,8 +17,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Inputs of the solver before the first round.
 const FIRST: u64 = 64;
@@ -204,8 +203,7 @@ impl Explorer<'_> {
         let count = if self.symbolic.serves() { ROUND.0 } else { ROUND.1 };
         let made = self.mutating.round(given, room, count);
         let runner = self.runner();
-        let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
-        let stop = || deadline.is_some_and(|d| Instant::now() >= d) || interrupted.load(Ordering::Relaxed);
+        let stop = self.late();
         let ran = side_by_side(&made, runner.jobs(), |(program, _)| {
             if stop() { Ok(None) } else { runner.ran(program) }
         });

@@ -168,12 +168,11 @@ impl Explorer<'_> {
             .how
             .inputs
             .map_or(BATCH, |most| most.saturating_sub(made).min(BATCH));
-        let (deadline, interrupted) = (self.deadline, self.options.interrupted.clone());
-        let stop = || deadline.is_some_and(|d| Instant::now() >= d) || interrupted.load(Ordering::Relaxed);
+        let stop = self.late();
         let (mut programs, mut made_for) = (Vec::new(), Vec::new());
         self.search.begin_batch();
         while (programs.len() as u64) < most {
-            let Some(next) = self.search.next(stop) else { break };
+            let Some(next) = self.search.next(&stop) else { break };
             let parent = &self.inputs[next.parent as usize];
             programs.push(changed(&parent.program, &parent.path, &next.changes));
             made_for.push(next);
