@@ -188,20 +188,17 @@ pub fn crash(names: &mut Names<'_>, bad: &BadRun) -> Finding {
 pub fn finding(names: &mut Names<'_>, bad: &BadRun) -> Finding {
     let kind = kind(bad);
     let records = &bad.shown.run.records;
-    let context = Context::of(records);
-    let mut described = names.of(&context);
-    let stuck = records
-        .deadlock
-        .as_ref()
-        .map(|d| &d.threads)
-        .or(records.hang.as_ref().map(|h| &h.threads));
-    let threads = stuck.map(|t| described.waiting(t)).unwrap_or_default();
-    let ended_at = if stuck.is_some() {
-        None
-    } else {
-        described.end(&bad.shown.run)
+    let deadlock = records.deadlock.as_ref().map(|d| (d.process, &d.threads));
+    let stuck = deadlock.or(records.hang.as_ref().map(|h| (h.process, &h.threads)));
+    let (threads, ended_at) = match stuck {
+        Some((process, threads)) => {
+            let context = Context::of(records, process);
+            (names.of(&context).waiting(threads), None)
+        }
+        None => (Vec::new(), names.end(&bad.shown.run)),
     };
-    let freed = described.freed(records);
+    let stuck = stuck.map(|(_, threads)| threads);
+    let freed = names.freed(records);
     let ring = ring(stuck.map_or(&[], Vec::as_slice));
     let of_ring = threads
         .iter()

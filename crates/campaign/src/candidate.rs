@@ -12,11 +12,13 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-/// What is needed of a run to name its addresses and threads.
+/// What is needed of a process of a run to name its addresses and threads.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Context {
-    /// Loaded modules.
+    /// The run's modules, by number.
     pub modules: Vec<Module>,
+    /// The process's of them: numbers, and where they were put.
+    pub loaded: Vec<(u16, u64)>,
     /// Threads.
     pub threads: Vec<ThreadCreated>,
     /// What decided a run of phase 1.
@@ -30,15 +32,30 @@ pub struct Context {
 }
 
 impl Context {
-    /// The context of a run.
-    pub fn of(records: &Records) -> Context {
+    /// The context of a process of a run.
+    pub fn of(records: &Records, process: usize) -> Context {
+        let lineage = || records.lineage(process);
+        let objects = lineage().flat_map(|p| p.objects.clone());
         Context {
             modules: records.modules.clone(),
-            threads: records.threads.clone(),
+            loaded: lineage().flat_map(|p| p.modules.clone()).collect(),
+            threads: lineage().flat_map(|p| p.threads.clone()).collect(),
             schedule: None,
-            libraries: records.libraries.clone(),
-            objects: records.objects.clone(),
+            libraries: records.libraries(process).cloned().collect(),
+            // What a process says itself comes first.
+            objects: objects.fold(HashMap::new(), |mut all, (object, memory)| {
+                all.entry(object).or_insert(memory);
+                all
+            }),
         }
+    }
+
+    /// The process's modules: number, path, and where it was put.
+    pub fn loaded(&self) -> impl Iterator<Item = (usize, &str, u64)> {
+        self.loaded.iter().filter_map(|(number, bias)| {
+            let number = usize::from(*number);
+            Some((number, self.modules.get(number)?.path.as_str(), *bias))
+        })
     }
 }
 
@@ -70,10 +87,17 @@ pub struct Candidates {
 impl Candidates {
     /// Adds the pairs of one run; says how many candidates are new.
     pub fn add(&mut self, records: &Records, plan: &Plan, sites: &SiteIndex) -> usize {
-        let context = Arc::new(Context {
-            schedule: Some(plan.scheduling()),
-            ..Context::of(records)
-        });
+        // Of each process once.
+        let mut contexts: HashMap<usize, Arc<Context>> = HashMap::new();
+        let mut context = |process| {
+            let of_process = || {
+                Arc::new(Context {
+                    schedule: Some(plan.scheduling()),
+                    ..Context::of(records, process)
+                })
+            };
+            contexts.entry(process).or_insert_with(of_process).clone()
+        };
         let before = self.by_statements.len();
         // Inlining makes thousands of copies of a pair: each is named once, and once more if it is precise.
         let mut named = HashMap::new();
@@ -94,11 +118,11 @@ impl Candidates {
             if let Some(candidate) = self.by_statements.get_mut(&key) {
                 candidate.seen += u32::from(known.is_none());
                 if pair.precise && !candidate.precise {
-                    (candidate.precise, candidate.pair, candidate.context) = (true, pair.clone(), context.clone());
+                    (candidate.precise, candidate.pair, candidate.context) = (true, pair.record.clone(), context(pair.process));
                 }
                 continue;
             }
-            let candidate = Candidate::new(first, second, pair.clone(), context.clone(), sites);
+            let candidate = Candidate::new(first, second, pair.record.clone(), context(pair.process), sites);
             self.by_statements.insert(key, candidate);
         }
         self.by_statements.len() - before
@@ -174,7 +198,9 @@ impl Candidate {
     pub fn shown_by(case: &Case, sites: &SiteIndex) -> Option<Candidate> {
         let shown = case.shown.as_ref()?;
         let met = meetings(&case.targets, &shown.run).find(|m| Some(m.number) == shown.meeting);
-        let pair = match (met, case.unordered(&shown.run)) {
+        let unordered = case.unordered(&shown.run);
+        let process = met.map(|m| m.process).or(unordered.map(|u| u.process))?;
+        let pair = match (met, unordered) {
             (Some(m), _) => Pair {
                 first: m.postponed.clone(),
                 second: m.arriving.clone(),
@@ -192,7 +218,7 @@ impl Candidate {
             (None, None) => return None,
         };
         let (first, second) = statements(&pair, sites)?;
-        let context = Arc::new(Context::of(&shown.run.records));
+        let context = Arc::new(Context::of(&shown.run.records, process));
         Some(Candidate::new(first, second, pair, context, sites))
     }
 

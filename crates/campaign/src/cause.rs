@@ -54,7 +54,8 @@ impl Object {
             Memory::Mapping { path, .. } => Object::Mapping(path.clone(), 0),
             Memory::Static => {
                 let address = a.start.max(b.start);
-                let start = sites.variable(&candidate.context.modules, address);
+                let loaded = candidate.context.loaded().map(|(number, _, bias)| (number, bias));
+                let start = sites.variable(loaded, address);
                 Object::Static(start.unwrap_or(address & !63))
             }
         }

@@ -45,7 +45,7 @@ impl<'a> Names<'a> {
     /// Names for the addresses of a run.
     pub fn of<'n>(&'n mut self, context: &'n Context) -> Described<'n> {
         // Modules come first: thread-local variables are looked for in the executable.
-        let mut key: Vec<(String, u64)> = context.modules.iter().map(|m| (m.path.clone(), m.bias)).collect();
+        let mut key: Vec<(String, u64)> = context.loaded().map(|(_, path, bias)| (path.into(), bias)).collect();
         let libraries = context.libraries.iter().filter(|l| !key.contains(l)).cloned();
         let libraries: Vec<(String, u64)> = libraries.collect();
         key.extend(libraries);
@@ -111,10 +111,12 @@ impl<'a> Names<'a> {
     }
 
     fn shown_race(&mut self, candidate: &Candidate, case: &Case, shown: &Shown, finding: &mut Finding) {
-        let context = Context::of(&shown.run.records);
-        let meeting = shown
-            .meeting
-            .and_then(|n| shown.run.records.meetings.iter().find(|m| m.number == n));
+        let records = &shown.run.records;
+        let of_pair = |n| deadheat_confirm::candidate::meetings(&case.targets, &shown.run).find(|m| m.number == n);
+        let meeting = shown.meeting.and_then(of_pair);
+        let unordered = case.unordered(&shown.run);
+        let process = meeting.map(|m| m.process).or(unordered.map(|u| u.process));
+        let context = Context::of(records, process.unwrap_or(0));
         let mut described = self.of(&context);
         if let Some(m) = meeting {
             finding.accesses = described.accesses(candidate, &m.arriving, &m.postponed);
@@ -126,23 +128,46 @@ impl<'a> Names<'a> {
             };
             finding.orders.push(order(m, &shown.run, &role));
             if let Some(other) = &shown.other
-                && let Some(turned) = other.records.meetings.iter().find(|o| o.number == m.number)
+                && let Some(turned) = other
+                    .records
+                    .meetings
+                    .iter()
+                    .find(|o| (o.process, o.number) == (m.process, m.number))
             {
                 finding.orders.push(order(turned, other, &role));
             }
-        } else if let Some(u) = case.unordered(&shown.run) {
+        } else if let Some(u) = unordered {
             finding.accesses = described.accesses(candidate, &u.first, &u.second);
             finding.object = Some(described.object(&u.memory, &u.first, &u.second));
         }
         debug_assert!(!finding.accesses.is_empty(), "what is shown has two accesses");
         if finding.harm.is_some() {
-            finding.ended_at = described.end(&shown.run);
-            finding.freed = described.freed(&shown.run.records);
-            let stuck = shown.run.records.deadlock.as_ref().map(|d| &d.threads);
-            if let Some(stuck) = stuck {
-                (finding.threads, finding.threads_left_out) = bad_end::waiting(&mut described, stuck);
+            finding.ended_at = self.end(&shown.run);
+            finding.freed = self.freed(records);
+            if let Some(stuck) = &records.deadlock {
+                let context = Context::of(records, stuck.process);
+                let mut described = self.of(&context);
+                (finding.threads, finding.threads_left_out) = bad_end::waiting(&mut described, &stuck.threads);
             }
         }
+    }
+
+    /// Where a bad run's process ended.
+    pub fn end(&mut self, run: &Run) -> Option<Place> {
+        let ended = run.records.worst_end()?;
+        let (thread, stack) = ended.at.as_ref()?;
+        let context = Context::of(&run.records, ended.process);
+        let mut described = self.of(&context);
+        let stack = described.stack(stack, true);
+        let thread = described.standing(*thread, &stack);
+        Some(Place { thread, stack })
+    }
+
+    /// The freed block that a run uses, if it does.
+    pub fn freed(&mut self, records: &Records) -> Option<FreedBlock> {
+        let freed_use = records.freed_uses.first()?;
+        let context = Context::of(records, freed_use.process);
+        Some(self.of(&context).freed_use(freed_use))
     }
 }
 
@@ -387,18 +412,6 @@ impl Described<'_> {
     }
 
     /// Where a run's end came from, if it was seen.
-    pub fn end(&mut self, run: &Run) -> Option<Place> {
-        let (thread, stack) = run.records.worst_end()?.at.as_ref()?;
-        let stack = self.stack(stack, true);
-        let thread = self.standing(*thread, &stack);
-        Some(Place { thread, stack })
-    }
-
-    /// The freed block that a run uses, if it does.
-    pub fn freed(&mut self, records: &Records) -> Option<FreedBlock> {
-        records.freed_uses.first().map(|freed_use| self.freed_use(freed_use))
-    }
-
     /// A freed block and what is done with it.
     pub fn freed_use(&mut self, freed_use: &FreedUse) -> FreedBlock {
         let exact = matches!(freed_use.kind, FreedUseKind::Use | FreedUseKind::Fault);

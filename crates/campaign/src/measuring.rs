@@ -260,12 +260,12 @@ impl Measuring<'_> {
         }
     }
 
-    /// The number of the program's file in a run. Of several programs each has modules of its own.
+    /// The number of the program's file in a run.
     fn module_of(&self, run: &Run) -> u32 {
         let file = self.stage.program.file.to_string_lossy();
         let mut modules = run.records.modules.iter();
         match modules.position(|m| m.path == file && !m.calls) {
-            Some(number) if run.records.programs <= 1 => number as u32,
+            Some(number) => number as u32,
             _ => NO_MODULE,
         }
     }

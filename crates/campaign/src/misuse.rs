@@ -17,7 +17,7 @@ const PLACES: usize = 2;
 impl Names<'_> {
     /// The finding of a misuse.
     pub fn misuse(&mut self, seen: &SeenMisuse) -> Finding {
-        let context = Context::of(&seen.shown.run.records);
+        let context = Context::of(&seen.shown.run.records, seen.misuse.process);
         let misuse = self.of(&context).misuse(&seen.misuse, seen.ordinary);
         let stack = if misuse.stack.is_empty() {
             &misuse.taken

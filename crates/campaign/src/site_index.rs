@@ -238,13 +238,14 @@ impl SiteIndex {
         number.map_or_else(Vec::new, |n| self.statements[*n as usize].1.clone())
     }
 
-    /// Start of the static variable at this address, where these modules are loaded.
-    pub fn variable(&self, modules: &[Module], address: u64) -> Option<u64> {
-        modules.iter().zip(&self.files).find_map(|(module, file)| {
-            let at = address.wrapping_sub(module.bias);
+    /// Start of the static variable at this address, where modules are loaded so (number, and where it was put).
+    pub fn variable(&self, mut loaded: impl Iterator<Item = (usize, u64)>, address: u64) -> Option<u64> {
+        loaded.find_map(|(number, bias)| {
+            let file = self.files.get(number)?;
+            let at = address.wrapping_sub(bias);
             let after = file.variables.partition_point(|(start, _)| *start <= at);
             let (start, end) = file.variables.get(after.checked_sub(1)?)?;
-            (at < *end).then(|| start.wrapping_add(module.bias))
+            (at < *end).then(|| start.wrapping_add(bias))
         })
     }
 

@@ -78,13 +78,14 @@ fn end_of(thread: ThreadId) -> ObjectId {
 /// The story of a shown execution, if it is minimised.
 pub fn of(names: &mut Names<'_>, shown: &Shown) -> Option<finding::Story> {
     let story = shown.story.as_ref()?;
-    let context = Context::of(&shown.run.records);
+    // Only a run of one process has one.
+    let context = Context::of(&shown.run.records, 0);
     let torn = shown.run.records.meetings.iter().any(|m| m.torn);
     let mut plot = Plot {
         torn,
         ..Plot::default()
     };
-    plot.follow(story, shown.run.records.deadlock.as_ref());
+    plot.follow(story, shown.run.records.deadlock.as_deref());
     let numbers = |swap: &Swap| Some((plot.number(swap.first)?, plot.number(swap.second)?));
     if plot.events.is_empty() {
         return None;

@@ -79,12 +79,12 @@ impl WaitingCycles {
         if records.cycles.is_empty() {
             return 0;
         }
-        let context = Arc::new(Context::of(records));
-        for links in &records.cycles {
-            let links = from_least(links);
-            self.by_calls
-                .entry(key(&links))
-                .or_insert_with(|| (links, context.clone()));
+        for cycle in &records.cycles {
+            let links = from_least(cycle);
+            self.by_calls.entry(key(&links)).or_insert_with(|| {
+                let context = Context::of(records, cycle.process);
+                (links, Arc::new(context))
+            });
         }
         self.by_calls.len() - before
     }

@@ -42,8 +42,9 @@ impl BadEnd {
 
 fn stack_end(run: &Run) -> Option<Code> {
     let records = &run.records;
-    let (_, stack) = records.worst_end()?.at.as_ref()?;
-    let mut places = stack.iter().map(|address| code(*address, records));
+    let ended = records.worst_end()?;
+    let (_, stack) = ended.at.as_ref()?;
+    let mut places = stack.iter().map(|address| code(*address, records, ended.process));
     let first = places.next()?;
     let own = |(path, _): &Code| records.modules.iter().any(|module| module.path == *path);
     if own(&first) {

@@ -4,6 +4,7 @@ use crate::bad_end::BadEnd;
 use crate::hang;
 use crate::minimise::Story;
 use crate::outcome::Outcome;
+use crate::records::Of;
 use crate::stage::Run;
 use deadheat_model::{Evidence, Harm, ThreadId};
 use deadheat_wire::plan::{Mode, Plan, Policy, Scheduling, Targets};
@@ -176,13 +177,13 @@ pub enum Settled {
 }
 
 /// The meetings of a run that are this pair's.
-pub fn meetings<'r>(pair: &Targets, run: &'r Run) -> impl Iterator<Item = &'r Meeting> {
-    let own = |m: &&Meeting| pair.is_pair(m.arriving.access.site, m.postponed.access.site);
+pub fn meetings<'r>(pair: &Targets, run: &'r Run) -> impl Iterator<Item = &'r Of<Meeting>> {
+    let own = |m: &&Of<Meeting>| pair.is_pair(m.arriving.access.site, m.postponed.access.site);
     run.records.meetings.iter().filter(own)
 }
 
 /// Two accesses of this pair that a run left unordered.
-pub fn unordered<'r>(pair: &Targets, run: &'r Run) -> Option<&'r Unordered> {
+pub fn unordered<'r>(pair: &Targets, run: &'r Run) -> Option<&'r Of<Unordered>> {
     let mut all = run.records.unordered.iter();
     all.find(|u| pair.is_pair(u.first.access.site, u.second.access.site))
 }
@@ -258,7 +259,7 @@ impl Case {
     }
 
     /// Two accesses of this pair that a run left unordered.
-    pub fn unordered<'r>(&self, run: &'r Run) -> Option<&'r Unordered> {
+    pub fn unordered<'r>(&self, run: &'r Run) -> Option<&'r Of<Unordered>> {
         unordered(&self.targets, run)
     }
 

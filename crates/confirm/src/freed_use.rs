@@ -5,7 +5,7 @@
 //! are watched in one more run under `fifo`, once for each set of statements with which one was seen.
 
 use crate::outcome::Outcome;
-use crate::records::Records;
+use crate::records::{Of, Records};
 use crate::replay::schedule_free;
 use deadheat_model::{Harm, HarmKind, SiteKind, WaitReason};
 use deadheat_wire::plan::{Mode, Plan, Policy};
@@ -25,10 +25,10 @@ pub struct FreedUsePlace {
     pub freed: Option<Code>,
 }
 
-/// A code address without what differs from run to run.
-pub(crate) fn code(address: u64, records: &Records) -> Code {
-    let modules = records.modules.iter().map(|m| (m.path.as_str(), m.bias));
-    let libraries = records.libraries.iter().map(|(path, bias)| (path.as_str(), *bias));
+/// A code address of a process without what differs from run to run.
+pub(crate) fn code(address: u64, records: &Records, process: usize) -> Code {
+    let modules = records.loaded(process);
+    let libraries = records.libraries(process).map(|(path, bias)| (path.as_str(), *bias));
     let below = modules.chain(libraries).filter(|(_, bias)| *bias <= address);
     let (path, bias) = below.max_by_key(|(_, bias)| *bias).unwrap_or(("", 0));
     (path.into(), address - bias)
@@ -36,8 +36,8 @@ pub(crate) fn code(address: u64, records: &Records) -> Code {
 
 impl FreedUsePlace {
     /// Of a use in a run with these records.
-    pub fn of(freed_use: &FreedUse, records: &Records) -> FreedUsePlace {
-        let first = |stack: &Vec<u64>| stack.first().map(|address| code(*address, records));
+    pub fn of(freed_use: &Of<FreedUse>, records: &Records) -> FreedUsePlace {
+        let first = |stack: &Vec<u64>| stack.first().map(|address| code(*address, records, freed_use.process));
         FreedUsePlace {
             at: first(&freed_use.stack).unwrap_or_default(),
             freed: freed_use.freed.as_ref().and_then(|(_, stack)| first(stack)),
@@ -56,7 +56,7 @@ pub fn harm_kind(kind: FreedUseKind) -> HarmKind {
 }
 
 /// A use as the outcome of its run, which then ended as `then` says.
-pub(crate) fn outcome(freed_use: &FreedUse, records: &Records, then: Option<Harm>) -> Outcome {
+pub(crate) fn outcome(freed_use: &Of<FreedUse>, records: &Records, then: Option<Harm>) -> Outcome {
     let then = then.map_or(String::new(), |harm| format!("; then {}", harm.detail));
     Outcome::FreedUse {
         kind: harm_kind(freed_use.kind),
@@ -101,7 +101,7 @@ fn told(freed_use: &FreedUse) -> String {
 pub struct OrdinaryUses {
     known: Mutex<HashSet<(HarmKind, FreedUsePlace)>>,
     /// For the reader: the first records of each.
-    told: Mutex<Vec<(FreedUse, Records)>>,
+    told: Mutex<Vec<(Of<FreedUse>, Records)>>,
     /// Plans' sets of statements, by their bytes, that were looked at.
     asked: Mutex<HashSet<Vec<u8>>>,
 }
@@ -121,8 +121,7 @@ impl OrdinaryUses {
             if known.insert((harm_kind(freed_use.kind), place)) && told.len() < TOLD {
                 let context = Records {
                     modules: records.modules.clone(),
-                    libraries: records.libraries.clone(),
-                    threads: records.threads.clone(),
+                    processes: records.processes.clone(),
                     ..Records::default()
                 };
                 told.push((freed_use, context));
@@ -163,7 +162,7 @@ impl OrdinaryUses {
     }
 
     /// Those that are told of, each with what names its addresses.
-    pub fn told(&self) -> Vec<(FreedUse, Records)> {
+    pub fn told(&self) -> Vec<(Of<FreedUse>, Records)> {
         self.told.lock().map(|told| told.clone()).unwrap_or_default()
     }
 }
@@ -171,10 +170,22 @@ impl OrdinaryUses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::records::Process;
     use deadheat_model::{ObjectId, ObjectKind, ThreadId};
     use deadheat_wire::record::{Deadlock, Module, Waiting};
 
     fn freed_twice(at: u64, bias: u64) -> Records {
+        let freed_use = FreedUse {
+            kind: FreedUseKind::Free,
+            thread: ThreadId(2),
+            stack: vec![at + bias],
+            access: None,
+            start: 0x5000,
+            len: 24,
+            allocated: None,
+            freed: Some((ThreadId(1), vec![0x10 + bias])),
+            step: 7,
+        };
         Records {
             modules: vec![Module {
                 path: "a".into(),
@@ -182,17 +193,11 @@ mod tests {
                 sites: 0,
                 calls: false,
             }],
-            freed_uses: vec![FreedUse {
-                kind: FreedUseKind::Free,
-                thread: ThreadId(2),
-                stack: vec![at + bias],
-                access: None,
-                start: 0x5000,
-                len: 24,
-                allocated: None,
-                freed: Some((ThreadId(1), vec![0x10 + bias])),
-                step: 7,
+            processes: vec![Process {
+                modules: vec![(0, bias)],
+                ..Process::default()
             }],
+            freed_uses: vec![freed_use.into()],
             ..Records::default()
         }
     }
@@ -214,7 +219,7 @@ mod tests {
     fn a_deadlock_on_a_lock_in_a_block_that_ordinary_runs_freed() {
         let ordinary = OrdinaryUses::default();
         let mut records = freed_twice(0x30, 0);
-        records.freed_uses[0].kind = FreedUseKind::Synchronisation;
+        records.freed_uses[0].record.kind = FreedUseKind::Synchronisation;
         ordinary.learn(&mut records);
         let waits_for = |address: u64| {
             let mutex = ObjectId { address, generation: 0 };
@@ -226,7 +231,7 @@ mod tests {
                 held: vec![],
             };
             Records {
-                deadlock: Some(Deadlock { threads: vec![waiting] }),
+                deadlock: Some(Deadlock { threads: vec![waiting] }.into()),
                 ..freed_twice(0x30, 0)
             }
         };

@@ -310,13 +310,13 @@ impl Minimiser<'_> {
         minimal: &mut Minimal,
     ) -> Result<(), RunError> {
         minimal.meeting = meetings(pair, &minimal.run).next().map(|m| m.number);
-        if let Some(torn) = meetings(pair, &minimal.run).find(|m| m.torn).cloned() {
+        if let Some(torn) = meetings(pair, &minimal.run).find(|m| m.torn) {
             let other = self.stage.run(&with_torn(&minimal.plan, false))?;
             if let (Some(outcome), true) = (self.clean(&other), harms) {
                 // The read of the one came before what the other did.
                 let early = Meeting {
                     arriving_first: !torn.arriving_first,
-                    ..torn
+                    ..torn.record.clone()
                 };
                 minimal.meeting = Some(early.number);
                 minimal.other = Some(other);

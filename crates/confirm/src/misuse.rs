@@ -7,6 +7,7 @@
 
 use crate::candidate::Shown;
 use crate::judge::Judge;
+use crate::records::Of;
 use crate::replay;
 use crate::stage::{Run, RunError};
 use crate::{Baseline, Outcome};
@@ -63,7 +64,7 @@ struct Execution {
 #[derive(Clone, Debug)]
 pub struct SeenMisuse {
     /// What was seen in that run.
-    pub misuse: Misuse,
+    pub misuse: Of<Misuse>,
     /// The execution.
     pub shown: Shown,
     /// Whether that is a repetition of an execution that showed the same: then it is real.
@@ -93,7 +94,7 @@ impl Sightings {
             ..Baseline::plan()
         };
         let ordinary = u32::from(*plan == usual);
-        let mut keys: Vec<Key> = run.records.misuses.iter().map(key).collect();
+        let mut keys: Vec<Key> = run.records.misuses.iter().map(|m| key(m)).collect();
         keys.sort();
         keys.dedup();
         for key in keys {
@@ -225,8 +226,8 @@ mod tests {
         };
         Run {
             records: Records {
-                ended: Some(ended),
-                misuses: vec![misuse],
+                ended: Some(ended.into()),
+                misuses: vec![misuse.into()],
                 ..Records::default()
             },
             end: End::Exit(0),

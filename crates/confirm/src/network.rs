@@ -42,13 +42,13 @@ const BASE: [&str; 9] = [
 pub(crate) fn is_wanted(program: &Path, records: &Records) -> bool {
     let others = records.ended.as_ref().is_none_or(|ended| ended.others);
     let loaded = records.modules.iter().map(|m| &m.path);
-    let loaded = loaded.chain(records.libraries.iter().map(|(path, _)| path));
+    let loaded = loaded.chain(records.libraries(0).map(|(path, _)| path));
     let own = |path: &&Path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         !BASE.iter().any(|base| name.starts_with(base))
     };
     let mut files = std::iter::once(program).chain(loaded.map(Path::new)).filter(own);
-    records.processes != 1 || others || files.any(calls_a_door)
+    records.processes.len() != 1 || others || files.any(calls_a_door)
 }
 
 /// Whether a file calls one of the [`DOORS`]; one that cannot be read may.

@@ -7,6 +7,7 @@
 //! other, which then runs as far as it can. The second is how a wake-up gets lost between test and wait.
 
 use crate::candidate::meetings;
+use crate::records::Of;
 use crate::replay;
 use crate::stage::Run;
 use deadheat_model::ThreadId;
@@ -17,10 +18,10 @@ use deadheat_wire::record::Meeting;
 const NOBODY: ThreadId = ThreadId(u32::MAX);
 
 /// The first and the last meeting of a pair.
-pub(crate) fn ends<'r>(pair: &Targets, run: &'r Run) -> Vec<&'r Meeting> {
+pub(crate) fn ends<'r>(pair: &Targets, run: &'r Run) -> Vec<&'r Of<Meeting>> {
     let first = meetings(pair, run).next();
     let last = meetings(pair, run).last();
-    let mut ends: Vec<&Meeting> = first.into_iter().chain(last).collect();
+    let mut ends: Vec<&Of<Meeting>> = first.into_iter().chain(last).collect();
     ends.dedup_by_key(|m| m.number);
     ends
 }
@@ -50,10 +51,10 @@ pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bo
 }
 
 /// Which way the same meeting went in another run, if it took place there.
-pub(crate) fn resolved(run: &Run, meeting: &Meeting) -> Option<bool> {
-    let same = |m: &&Meeting| {
+pub(crate) fn resolved(run: &Run, meeting: &Of<Meeting>) -> Option<bool> {
+    let same = |m: &&Of<Meeting>| {
         let threads = (m.arriving.access.thread, m.postponed.access.thread);
-        m.step == meeting.step && threads == (meeting.arriving.access.thread, meeting.postponed.access.thread)
+        (m.process, m.step) == (meeting.process, meeting.step) && threads == (meeting.arriving.access.thread, meeting.postponed.access.thread)
     };
     run.records.meetings.iter().find(same).map(|m| m.arriving_first)
 }

@@ -27,15 +27,16 @@ use crate::program::Program;
 use crate::records::Records;
 use crate::scratch::{Input, RunDirectory, Scratch};
 use crate::server::Servers;
-use deadheat_wire::channel::MAGIC;
+use deadheat_wire::channel::{self, module_key};
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE};
-use deadheat_wire::record::Notice;
+use deadheat_wire::record::{Module, Notice};
 use deadheat_wire::trace as trace_layout;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ExitStatus, Stdio};
@@ -99,14 +100,21 @@ pub struct Stage {
     /// Before `scratch`, so that none outlives its directory.
     servers: Arc<Servers>,
     scratch: Arc<Scratch>,
+    /// The modules with sites that runs had so far: a module has one number in all of them.
+    modules: Arc<Mutex<Vec<Module>>>,
     /// Misuses of synchronisation that the runs showed.
     pub(crate) misuses: Mutex<Sightings>,
     /// Runs that were asked whether they hang for good.
     pub(crate) hangs: Mutex<Hangs>,
 }
 
+/// What stages of one program share.
+type Shared = (Arc<Scratch>, Arc<Servers>, Arc<Mutex<Vec<Module>>>);
+
 /// The files of a run, and its environment.
 struct Prepared {
+    /// The modules that the run begins with.
+    modules: Vec<Module>,
     directory: RunDirectory,
     record: Option<File>,
     environment: Vec<(OsString, OsString)>,
@@ -133,7 +141,7 @@ impl Stage {
             Isolation::Shared("--no-isolation".into())
         };
         let limit = options.limit;
-        let shared = (Arc::new(scratch), Arc::default());
+        let shared = (Arc::new(scratch), Arc::default(), Arc::default());
         Stage::of(program, isolation, options, limit, shared)
     }
 
@@ -142,7 +150,7 @@ impl Stage {
         isolation: Isolation,
         options: StageOptions,
         limit: Duration,
-        (scratch, servers): (Arc<Scratch>, Arc<Servers>),
+        (scratch, servers, modules): Shared,
     ) -> Result<Stage, StageError> {
         Ok(Stage {
             stdin: scratch.input(&program.stdin).map_err(StageError::Scratch)?,
@@ -156,6 +164,7 @@ impl Stage {
             expected: OnceLock::new(),
             servers,
             scratch,
+            modules,
             misuses: Mutex::default(),
             hangs: Mutex::default(),
         })
@@ -174,7 +183,7 @@ impl Stage {
         } else {
             Arc::default()
         };
-        let shared = (self.scratch.clone(), servers);
+        let shared = (self.scratch.clone(), servers, self.modules.clone());
         Stage::of(
             program,
             self.isolation.clone(),
@@ -426,7 +435,16 @@ impl Stage {
     fn place(&self, plan: Option<&Plan>) -> Result<Prepared, RunError> {
         let directory = self.scratch.run().map_err(RunError::Files)?;
         let record = self.files(&directory, plan).map_err(RunError::Files)?;
+        let modules = self.modules.lock().map(|m| m.clone()).unwrap_or_default();
+        if let Some(record) = &record {
+            let keys = modules.iter().take(channel::MODULES);
+            let keys: Vec<u8> = keys.flat_map(|m| module_key(&m.path, m.calls).to_le_bytes()).collect();
+            record
+                .write_all_at(&keys, channel::MODULES_AT as u64)
+                .map_err(RunError::Files)?;
+        }
         Ok(Prepared {
+            modules,
             record,
             environment: self.environment(&directory, plan.is_some()),
             stdout: Self::output(&directory, "stdout")?,
@@ -452,9 +470,10 @@ impl Stage {
             ))));
         }
         let records = match &place.record {
-            Some(file) => Records::read(file).map_err(RunError::Files)?,
+            Some(file) => Records::read(file, &place.modules).map_err(RunError::Files)?,
             None => Records::default(),
         };
+        self.know_modules(&records.modules);
         let trace = plan
             .and_then(|p| p.symbolic.as_ref())
             .and_then(|_| traced::read(&place.directory).ok());
@@ -476,6 +495,15 @@ impl Stage {
             client: None,
             objection,
         })
+    }
+
+    /// Keeps the numbers that modules have in a run for the runs to come.
+    pub fn know_modules(&self, modules: &[Module]) {
+        let Ok(mut known) = self.modules.lock() else { return };
+        let agrees = known.iter().zip(modules).all(|(a, b)| (&a.path, a.calls) == (&b.path, b.calls));
+        if agrees && modules.len() > known.len() {
+            *known = modules.to_vec();
+        }
     }
 
     /// What the oracles have against a run that ended with a status; an error if a check was stopped.
@@ -530,7 +558,7 @@ impl Stage {
             let path = directory.join("trace");
             let file = File::options().write(true).create_new(true).open(&path)?;
             file.set_len(trace_layout::FILE_SIZE as u64)?;
-            std::os::unix::fs::FileExt::write_all_at(&file, &trace_layout::MAGIC, 0)?;
+            file.write_all_at(&trace_layout::MAGIC, 0)?;
             symbolic.trace = path.to_string_lossy().into_owned();
         }
         std::fs::write(directory.join("plan"), plan.encode())?;
@@ -540,7 +568,7 @@ impl Stage {
             .create_new(true)
             .open(directory.join("record"))?;
         record.set_len(self.scratch.record_size)?;
-        std::os::unix::fs::FileExt::write_all_at(&record, &MAGIC, 0)?;
+        record.write_all_at(&channel::MAGIC, 0)?;
         if self.options.client.is_some() {
             Peer::announce(&record)?;
         }

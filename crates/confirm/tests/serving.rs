@@ -146,10 +146,11 @@ impl Drop for Place {
 /// All that is known of a run, but for process ids and what it took.
 fn shown(run: Run) -> String {
     let mut records: Records = run.records;
-    let mut objects: Vec<String> = records.objects.drain().map(|object| format!("{object:?}")).collect();
+    let named = records.processes.iter_mut().flat_map(|process| process.objects.drain());
+    let mut objects: Vec<String> = named.map(|object| format!("{object:?}")).collect();
     objects.sort();
     let ends = records.ended.iter_mut().chain(&mut records.children);
-    ends.for_each(|ended| ended.pid = 0);
+    ends.for_each(|ended| ended.record.pid = 0);
     if let Some(started) = &mut records.started {
         started.pid = 0;
     }

@@ -121,6 +121,9 @@ pub fn announced(pc: u64) {
     }
 }
 
+/// Number of a file that has none, since there are too many: its sites have no names.
+const NO_MODULE: u16 = u16::MAX;
+
 /// Where the file that holds an address was put, and its number.
 fn image_of(pc: u64) -> (u64, u16) {
     let calls = CALLS.get();
@@ -130,7 +133,7 @@ fn image_of(pc: u64) -> (u64, u16) {
     let (_, bias) = memory::module_of(pc);
     let extents = crate::images::extents();
     let addresses = extents.into_iter().find(|e| e.contains(&pc)).unwrap_or(pc..pc + 1);
-    let module = site::register_calls(pc, bias, BUDGET.as_ptr());
+    let module = site::register_calls(pc, BUDGET.as_ptr()).unwrap_or(NO_MODULE);
     CALLS.get().images.push(Image {
         addresses,
         bias,

@@ -79,6 +79,17 @@ pub fn start(path: &[u8]) -> bool {
     true
 }
 
+/// The number of a module by its key, the same in all processes of the run; none if there is no more room.
+pub fn module_number(key: u64) -> Option<u16> {
+    let numbers = 0..channel::MODULES;
+    let taken = |n: &usize| {
+        let word = word64(channel::MODULES_AT + n * 8);
+        let seen = word.compare_exchange(0, key, AcqRel, Acquire);
+        seen.is_ok() || seen == Err(key)
+    };
+    open().then(|| numbers.into_iter().find(taken)).flatten().map(|n| n as u16)
+}
+
 /// A child process writes here too.
 pub fn forked() {
     if open() {
@@ -146,7 +157,7 @@ pub fn write(record: &Record) {
     if !open() {
         return;
     }
-    let frame = channel::frame(record);
+    let frame = channel::frame(getpid() as u32, record);
     let last = matches!(
         record,
         Record::Ended(_)

@@ -1,7 +1,7 @@
 //! The record file: a header of [`HEADER_SIZE`] bytes, then framed records.
 //!
-//! The runtime maps the file shared and appends: it writes a frame (`u32` length, postcard bytes),
-//! then stores the new committed length at [`COMMITTED_AT`] with release order. A process that dies
+//! The runtime maps the file shared and appends: it writes a frame (`u32` length of what follows the head, `u32` id of the
+//! process that writes it, postcard bytes), then stores the new committed length at [`COMMITTED_AT`] with release order. A process that dies
 //! leaves a whole prefix. The tool makes the file at its full (sparse) size; a record that no longer
 //! fits is counted at [`LOST_AT`] and dropped, except that [`RESERVE`] bytes are kept for the last
 //! records (how the run ended).
@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 /// First bytes of the file.
 pub const MAGIC: [u8; 8] = *b"DHREC\x01\0\0";
 /// Size of the header.
-pub const HEADER_SIZE: usize = 4096;
+pub const HEADER_SIZE: usize = 8192;
 /// Offset of the committed length in bytes after the header (`u64`).
 pub const COMMITTED_AT: usize = 8;
 /// Offset of the count of records lost for want of room (`u64`).
@@ -36,6 +36,11 @@ pub const FAMILY_AT: usize = 1024;
 pub const PROCESSES: usize = 128;
 /// Bytes of each: process id (`u32`, 0 if free), what it does (`u32`), a moment (`u64`).
 pub const PROCESS_SIZE: usize = 16;
+/// Offset of the keys ([`module_key`]) of the run's modules, `u64` each, 0 after the last: a module has the number of its
+/// key in every process of the run. Who comes with a new one appends it; the tool begins with those that it knows.
+pub const MODULES_AT: usize = 4096;
+/// Most modules of a run.
+pub const MODULES: usize = 512;
 /// There is no client.
 pub const NO_PEER: u32 = 0;
 /// The client starts when the program is ready. (Process 1 is never a client.)
@@ -45,11 +50,24 @@ pub const PEER_ENDED: u32 = u32::MAX;
 /// Bytes at the end kept for the last records.
 pub const RESERVE: usize = 1 << 20;
 
-/// Encodes one record as a frame.
-pub fn frame(record: &Record) -> Vec<u8> {
+/// Bytes of a frame before its record.
+const HEAD: usize = 8;
+
+/// What a linked file is known by in a run: a hash of its path, and of whether its sites are calls.
+pub fn module_key(path: &str, calls: bool) -> u64 {
+    let bytes = path.bytes().chain([u8::from(calls)]);
+    let hash = bytes.fold(0xcbf2_9ce4_8422_2325, |hash: u64, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    hash.max(1)
+}
+
+/// Encodes one record of a process as a frame.
+pub fn frame(process: u32, record: &Record) -> Vec<u8> {
     let body = postcard::to_allocvec(record).unwrap_or_default();
-    let mut bytes = Vec::with_capacity(body.len() + 4);
+    let mut bytes = Vec::with_capacity(body.len() + HEAD);
     bytes.extend_from_slice(&(body.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&process.to_le_bytes());
     bytes.extend_from_slice(&body);
     bytes
 }
@@ -65,8 +83,8 @@ pub enum Damage {
     Record,
 }
 
-/// The records of a file, and what stopped the reading short, if anything did.
-pub fn read(file: &[u8]) -> (Vec<Record>, Option<Damage>) {
+/// The records of a file, each with the id of its process, and what stopped the reading short, if anything did.
+pub fn read(file: &[u8]) -> (Vec<(u32, Record)>, Option<Damage>) {
     let mut records = Vec::new();
     let header = |at: usize| -> Option<u64> { Some(u64::from_le_bytes(file.get(at..at + 8)?.try_into().ok()?)) };
     let (Some(magic), Some(committed)) = (file.get(..8), header(COMMITTED_AT)) else {
@@ -83,20 +101,19 @@ pub fn read(file: &[u8]) -> (Vec<Record>, Option<Damage>) {
         return (records, Some(Damage::Header));
     };
     while !rest.is_empty() {
-        let Some(length) = rest
-            .get(..4)
-            .and_then(|b| Some(u32::from_le_bytes(b.try_into().ok()?) as usize))
-        else {
+        let word = |at: usize| Some(u32::from_le_bytes(rest.get(at..at + 4)?.try_into().ok()?));
+        let (Some(length), Some(process)) = (word(0), word(4)) else {
             return (records, Some(Damage::Frame));
         };
-        let Some(body) = rest.get(4..4 + length) else {
+        let end = HEAD + length as usize;
+        let Some(body) = rest.get(HEAD..end) else {
             return (records, Some(Damage::Frame));
         };
         match postcard::from_bytes(body) {
-            Ok(record) => records.push(record),
+            Ok(record) => records.push((process, record)),
             Err(_) => return (records, Some(Damage::Record)),
         }
-        rest = &rest[4 + length..];
+        rest = &rest[end..];
     }
     (records, None)
 }

@@ -11,7 +11,7 @@ pub enum Record {
     /// The runtime is in control (first record of each process).
     Started(Started),
     /// A linked module with sites, in the order of [`SiteId::module`].
-    Module(Module),
+    Module(u16, Module),
     /// A thread was created.
     Thread(ThreadCreated),
     /// Result of `Mode::Granules`.

@@ -128,10 +128,10 @@ impl Kernel {
         if let Some(damage) = damage {
             return Err(format!("{}: damaged records: {damage:?}", mode.name()).into());
         }
-        if !records.iter().any(|r| matches!(r, Record::Ended(_))) {
+        if !records.iter().any(|(_, r)| matches!(r, Record::Ended(_))) {
             return Err(format!("{}: the runtime did not see the run's end", mode.name()).into());
         }
-        for record in records {
+        for (_, record) in records {
             match record {
                 Record::Granules(granules) if mode == Mode::Run1 => *flagged = granules,
                 _ => {}

@@ -306,7 +306,7 @@ impl Explorer<'_> {
                 stage.leave_network(records);
                 stage.serve(records);
             }
-        } else if records.processes > 1 || records.ended.as_ref().is_some_and(|ended| ended.others) {
+        } else if records.processes.len() > 1 || records.ended.as_ref().is_some_and(|ended| ended.others) {
             for stage in stages {
                 stage.isolation = self.apart.clone();
                 stage.end_serving();

@@ -97,7 +97,7 @@ impl Work<'_> {
         let findings = self.joined(found);
         let ordinary = self.stage.freed_uses.told();
         self.notices.extend(ordinary.iter().map(|(freed_use, records)| {
-            let context = Context::of(records);
+            let context = Context::of(records, freed_use.process);
             ordinary::freed_use(&names.of(&context).freed_use(freed_use))
         }));
         let stats = self.stats(&judged, phase);

@@ -59,6 +59,7 @@ impl Work<'_> {
                 Stored::Cycle(cycle) => &cycle.context,
             };
             Arc::make_mut(&mut phase.sites).extend(&context.modules);
+            self.stage.know_modules(&context.modules);
             match suspicion {
                 Stored::Pair(pair) => {
                     wanted.extend(pair.candidate(&phase.sites).filter(|c| named(&c.fingerprint())));

@@ -93,6 +93,7 @@ impl Stage {
         let place = Prepared {
             directory,
             record: None,
+            modules: Vec::new(),
             environment,
             stdout,
             stderr,

@@ -1,7 +1,7 @@
 //! Sites: the modules that have them, and switching them on.
 //!
 //! Each linked module (the executable, each shared library built with deadheat) announces its tables
-//! from its earliest constructor. A site's name in a run is (module in order of registration, row of its
+//! from its earliest constructor. A site's name in a run is (number of the module, row of its
 //! descriptor). The executable registers first. A module loaded later is switched on when it registers,
 //! before any of its code but that constructor ran.
 
@@ -19,10 +19,12 @@ pub use functions::FunctionSite;
 pub use group::parts as group;
 
 use crate::held::Held;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::arch::{asm, global_asm};
 use core::ops::Range;
 use deadheat_model::{Access, ByteRange, MemoryOrder, SiteId, SiteKind, ThreadId};
+use deadheat_wire::channel::module_key;
 use deadheat_wire::object::{PATCH_SIZE, SITE_SIZE, SiteDesc};
 use deadheat_wire::plan::{Mode, Targets};
 use deadheat_wire::record::{self, Notice, Record};
@@ -79,7 +81,11 @@ impl Site {
 
 /// A registered module.
 pub struct Module {
+    /// As all processes of the run have it.
     number: u16,
+    /// Path of its file, and where that was put.
+    path: String,
+    bias: u64,
     descs: Range<u64>,
     sites: Range<u64>,
     variants: Range<u64>,
@@ -91,8 +97,8 @@ pub struct Module {
     attached: bool,
     /// Patch rows as (descriptor's index, NOP), ascending; made when first asked for.
     nops: Vec<(u32, u64)>,
-    /// Whether its sites are calls ([`crate::call_sites`]), and where it was put then.
-    calls: Option<u64>,
+    /// Whether its sites are calls ([`crate::call_sites`]).
+    calls: bool,
 }
 
 struct Registry {
@@ -159,41 +165,30 @@ fn register(tables: &ModuleTables) {
     if registry
         .modules
         .iter()
-        .any(|m| m.own == tables.own && m.calls.is_none())
+        .any(|m| m.own == tables.own && !m.calls)
     {
         return;
     }
-    let number = registry.modules.len() as u16;
-    registry.modules.push(Module {
-        number,
-        descs: range(tables.descs),
-        sites: range(tables.sites),
-        variants: range(tables.variants),
-        context: tables.context,
-        budget: tables.budget,
-        given: 0,
-        own: tables.own,
-        attached: false,
-        nops: Vec::new(),
-        calls: None,
-    });
+    if let Some(module) = Module::named(tables.own, false) {
+        registry.modules.push(Module {
+            descs: range(tables.descs),
+            sites: range(tables.sites),
+            variants: range(tables.variants),
+            context: tables.context,
+            budget: tables.budget,
+            ..module
+        });
+    }
 }
 
-/// Registers the file that holds the address `own`, which was put at `bias`, as a module whose sites are calls; its
-/// number. `budget` is the word that all such calls count down.
-pub fn register_calls(own: u64, bias: u64, budget: *mut i64) -> u16 {
-    let registry = REGISTRY.get();
-    let number = registry.modules.len() as u16;
-    registry.modules.push(Module {
-        number,
-        own,
-        budget,
-        calls: Some(bias),
-        attached: false,
-        ..Module::gone(number)
-    });
+/// Registers the file that holds the address `own` as a module whose sites are calls; its number. `budget` is the word
+/// that all such calls count down.
+pub fn register_calls(own: u64, budget: *mut i64) -> Option<u16> {
+    let module = Module::named(own, true)?;
+    let number = module.number;
+    REGISTRY.get().modules.push(Module { budget, ..module });
     attach_all();
-    number
+    Some(number)
 }
 
 /// Whether the plan switches the site on that a call is, and whether as a target.
@@ -218,19 +213,20 @@ pub fn attach_all() {
     }
 }
 
-/// Forgets the modules that lie in one of these ranges, which were unloaded. Their numbers are not used again.
+/// Forgets the modules that lie in one of these ranges, which were unloaded. If one is loaded again it has its number again.
 pub fn detach(gone: &[Range<u64>]) {
-    for module in &mut REGISTRY.get().modules {
-        if gone.iter().any(|range| range.contains(&module.own)) {
+    REGISTRY.get().modules.retain(|module| {
+        let stays = !gone.iter().any(|range| range.contains(&module.own));
+        if !stays {
             crate::check::module_gone(module.context);
-            *module = Module::gone(module.number);
         }
-    }
+        stays
+    });
     crate::call_sites::forget(gone);
 }
 
 fn attach(module: &mut Module, mode: &Mode) {
-    crate::report::write(&Record::Module(module.record()));
+    crate::report::write(&Record::Module(module.number, module.record()));
     let outcome = match mode {
         Mode::Granules { .. } | Mode::Statements { .. } => {
             match crate::start::plan().and_then(|p| p.functions.as_ref()) {
@@ -282,21 +278,31 @@ fn synchronises(kind: SiteKind) -> bool {
 }
 
 impl Module {
-    /// A module without anything.
-    fn gone(number: u16) -> Module {
-        Module {
+    /// The module of the file that holds an address, still without tables.
+    fn named(own: u64, calls: bool) -> Option<Module> {
+        let (path, bias) = crate::memory::module_of(own);
+        let Some(number) = crate::report::module_number(module_key(&path, calls)) else {
+            crate::report::write(&Record::Notice(Notice::Cut {
+                what: "files with sites, beyond the most that a run may have, not watched".into(),
+                count: 1,
+            }));
+            return None;
+        };
+        Some(Module {
             number,
+            path,
+            bias,
             descs: 0..0,
             sites: 0..0,
             variants: 0..0,
             context: core::ptr::null_mut(),
             budget: core::ptr::null_mut(),
             given: 0,
-            own: 0,
-            attached: true,
+            own,
+            attached: false,
             nops: Vec::new(),
-            calls: None,
-        }
+            calls,
+        })
     }
 
     /// The site of the descriptor at this address, its NOP unknown.
@@ -330,7 +336,7 @@ impl Module {
         if self.budget.is_null() {
             return 0;
         }
-        let each = if self.calls.is_some() {
+        let each = if self.calls {
             crate::call_sites::PER_BACK_EDGE
         } else {
             1
@@ -343,12 +349,11 @@ impl Module {
     }
 
     fn record(&self) -> record::Module {
-        let (path, bias) = crate::memory::module_of(self.own);
         record::Module {
-            path,
-            bias,
+            path: self.path.clone(),
+            bias: self.bias,
             sites: ((self.descs.end - self.descs.start) / SITE_SIZE as u64) as u32,
-            calls: self.calls.is_some(),
+            calls: self.calls,
         }
     }
 }
@@ -363,11 +368,12 @@ pub fn of_desc(desc: u64) -> Option<Site> {
 
 /// Address of a NOP of this site in the plain body, 0 if it has none.
 pub fn nop_of(id: SiteId) -> u64 {
-    let Some(module) = REGISTRY.get().modules.get_mut(id.module as usize) else {
+    let mut modules = REGISTRY.get().modules.iter_mut();
+    let Some(module) = modules.find(|m| m.number == id.module) else {
         return 0;
     };
-    if let Some(bias) = module.calls {
-        return bias + u64::from(id.index);
+    if module.calls {
+        return module.bias + u64::from(id.index);
     }
     if module.nops.is_empty() {
         for row in module.sites.clone().step_by(PATCH_SIZE) {
