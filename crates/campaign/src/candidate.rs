@@ -118,7 +118,8 @@ impl Candidates {
             if let Some(candidate) = self.by_statements.get_mut(&key) {
                 candidate.seen += u32::from(known.is_none());
                 if pair.precise && !candidate.precise {
-                    (candidate.precise, candidate.pair, candidate.context) = (true, pair.record.clone(), context(pair.process));
+                    (candidate.precise, candidate.pair, candidate.context) =
+                        (true, pair.record.clone(), context(pair.process));
                 }
                 continue;
             }

@@ -54,7 +54,8 @@ pub(crate) fn plan(plan: &Plan, run: &Run, meeting: &Meeting, arriving_first: bo
 pub(crate) fn resolved(run: &Run, meeting: &Of<Meeting>) -> Option<bool> {
     let same = |m: &&Of<Meeting>| {
         let threads = (m.arriving.access.thread, m.postponed.access.thread);
-        (m.process, m.step) == (meeting.process, meeting.step) && threads == (meeting.arriving.access.thread, meeting.postponed.access.thread)
+        (m.process, m.step) == (meeting.process, meeting.step)
+            && threads == (meeting.arriving.access.thread, meeting.postponed.access.thread)
     };
     run.records.meetings.iter().find(same).map(|m| m.arriving_first)
 }

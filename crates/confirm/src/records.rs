@@ -348,7 +348,10 @@ mod tests {
 
     /// A record file as a dying process leaves it: whole frames, and rubbish after the committed length.
     pub(crate) fn file(records: &[(u32, Record)]) -> File {
-        let body: Vec<u8> = records.iter().flat_map(|(process, record)| frame(*process, record)).collect();
+        let body: Vec<u8> = records
+            .iter()
+            .flat_map(|(process, record)| frame(*process, record))
+            .collect();
         let mut bytes = vec![0; HEADER_SIZE];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[COMMITTED_AT..COMMITTED_AT + 8].copy_from_slice(&(body.len() as u64).to_le_bytes());
@@ -393,7 +396,12 @@ mod tests {
                 opaque_libraries: vec![],
             })
         };
-        let file = file(&[(7, started(7, None)), (8, started(8, Some(7))), (7, ended(7, 70)), (8, ended(8, 80))]);
+        let file = file(&[
+            (7, started(7, None)),
+            (8, started(8, Some(7))),
+            (7, ended(7, 70)),
+            (8, ended(8, 80)),
+        ]);
         let records = Records::read(&file, &[]).unwrap();
         assert_eq!(records.ended.as_ref().map(|e| e.pid), Some(7));
         assert_eq!(records.children.iter().map(|e| e.pid).collect::<Vec<_>>(), [8]);

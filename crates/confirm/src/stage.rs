@@ -500,7 +500,10 @@ impl Stage {
     /// Keeps the numbers that modules have in a run for the runs to come.
     pub fn know_modules(&self, modules: &[Module]) {
         let Ok(mut known) = self.modules.lock() else { return };
-        let agrees = known.iter().zip(modules).all(|(a, b)| (&a.path, a.calls) == (&b.path, b.calls));
+        let agrees = known
+            .iter()
+            .zip(modules)
+            .all(|(a, b)| (&a.path, a.calls) == (&b.path, b.calls));
         if agrees && modules.len() > known.len() {
             *known = modules.to_vec();
         }
@@ -569,6 +572,9 @@ impl Stage {
             .open(directory.join("record"))?;
         record.set_len(self.scratch.record_size)?;
         record.write_all_at(&channel::MAGIC, 0)?;
+        if self.isolation.own_network() {
+            record.write_all_at(&1u32.to_le_bytes(), channel::OWN_NETWORK_AT as u64)?;
+        }
         if self.options.client.is_some() {
             Peer::announce(&record)?;
         }

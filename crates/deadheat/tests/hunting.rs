@@ -32,6 +32,26 @@ const UNTIDY: &str = "#include <pthread.h>\n#include <stdio.h>\n#include <sys/wa
     pthread_t t; pthread_create(&t, 0, f, 0); x++; pthread_join(t, 0);\n\
     FILE *log = fopen(\"log\", \"a\"); fputs(\"ran\\n\", log); fclose(log); return unlink(\"input\"); }\n";
 
+/// Waits for descriptors of its own, with limits.
+const LOOP: &str = "#include <poll.h>\n#include <pthread.h>\n#include <sys/eventfd.h>\n#include <unistd.h>\n\
+    static int bell, tube[2];\n\
+    static void *f(void *a) { struct pollfd end = {tube[0], POLLIN, 0}; poll(&end, 1, 30);\n\
+    eventfd_write(bell, 1); return a; }\n\
+    int main(void) { bell = eventfd(0, 0); if (pipe(tube)) return 1;\n\
+    pthread_t t; pthread_create(&t, 0, f, 0);\n\
+    struct pollfd own = {bell, POLLIN, 0}; while (poll(&own, 1, 20) == 0) {}\n\
+    pthread_join(t, 0); return 0; }\n";
+
+#[test]
+fn a_loop_that_waits_for_itself_repeats() {
+    let place = Place::new("loop");
+    place.build("loop", LOOP);
+    let (status, told) = place.run(&["hunt", "--runs", "4", "--format", "json", "--", "./loop"]);
+    assert_eq!(status, 0, "{told}");
+    let report: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(report["notices"], serde_json::json!([]), "{told}");
+}
+
 #[test]
 fn the_bank_is_harmed_and_the_run_replays() {
     let place = Place::new("bank");

@@ -20,6 +20,7 @@ static dh_descriptors: [AtomicU64; DESCRIPTORS as usize] = [const { AtomicU64::n
 
 /// A descriptor was closed: its number is another's from now on.
 pub fn closed(fd: i32) {
+    crate::inside::closed(fd);
     if let Some(word) = dh_descriptors.get(fd as usize) {
         observe::forget(word.as_ptr() as u64, DESCRIPTOR_SIZE);
     }

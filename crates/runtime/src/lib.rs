@@ -42,6 +42,7 @@ mod granules;
 mod heap;
 mod held;
 mod images;
+mod inside;
 mod intercept;
 mod journal;
 mod lock_order;

@@ -87,7 +87,10 @@ pub fn module_number(key: u64) -> Option<u16> {
         let seen = word.compare_exchange(0, key, AcqRel, Acquire);
         seen.is_ok() || seen == Err(key)
     };
-    open().then(|| numbers.into_iter().find(taken)).flatten().map(|n| n as u16)
+    open()
+        .then(|| numbers.into_iter().find(taken))
+        .flatten()
+        .map(|n| n as u16)
 }
 
 /// A child process writes here too.

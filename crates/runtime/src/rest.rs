@@ -111,7 +111,7 @@ fn text(path: &str) -> String {
 }
 
 /// The entries of a directory that are numbers, ascending. The path ends in NUL.
-fn numbers_in(path: &str) -> Vec<u32> {
+pub fn numbers_in(path: &str) -> Vec<u32> {
     let mut found = Vec::new();
     let mut buffer = [0u64; 1024];
     // SAFETY: the kernel fills our buffer with entries, each of which says how long it is and ends in a C string.

@@ -126,7 +126,11 @@ fn take_control(plan: Plan) {
     crate::peer::start();
     crate::family::start();
     let images = images::loaded();
-    started(None, opaque(&images));
+    let opaque = opaque(&images);
+    if !opaque.is_empty() {
+        crate::inside::unseen_code();
+    }
+    started(None, opaque);
     libraries(&images);
     self_check(&images);
     observe::start(plan);

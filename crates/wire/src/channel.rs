@@ -27,6 +27,8 @@ pub const PEER_AT: usize = 44;
 pub const ASKED_AT: usize = 48;
 /// Offset of the number of the question (`u32`) that the tool answered last, with no if the client has not started.
 pub const ANSWERED_AT: usize = 52;
+/// Offset of whether (`u32`, 1 if so) the run has a network namespace of its own.
+pub const OWN_NETWORK_AT: usize = 56;
 /// Offset of the time (`u64`, nanoseconds) up to which processes that know of one another have let time pass.
 pub const TIME_AT: usize = 64;
 /// Offset of what those processes say of themselves: [`PROCESSES`] entries of [`PROCESS_SIZE`] bytes (the runtime's

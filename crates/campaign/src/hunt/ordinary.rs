@@ -14,7 +14,14 @@ pub(super) fn notices(baseline: &Baseline) -> Vec<String> {
         ));
     }
     let ended = baseline.run.records.ended.is_some();
-    if ended && baseline.run.records.processes.iter().all(|p| p.threads.iter().all(|t| t.thread.0 == 0)) {
+    if ended
+        && baseline
+            .run
+            .records
+            .processes
+            .iter()
+            .all(|p| p.threads.iter().all(|t| t.thread.0 == 0))
+    {
         told.push(
             "there was never more than one thread in the ordinary runs: give arguments with which there are".into(),
         );

@@ -2,6 +2,7 @@
 
 use super::interpose;
 use crate::descriptors::closed;
+use crate::inside;
 use crate::real::real;
 use core::ffi::c_void;
 use deadheat_wire::object::DESCRIPTORS;
@@ -34,12 +35,14 @@ interpose! {
         let result = real!(dup2: fn(c_int, c_int) -> c_int)(from, to);
         if from != to {
             closed(to);
+            inside::copied(from, result);
         }
         result
     }
     fn dup3(_t; from: c_int, to: c_int, flags: c_int) -> c_int {
         let result = real!(dup3: fn(c_int, c_int, c_int) -> c_int)(from, to, flags);
         closed(to);
+        inside::copied(from, result);
         result
     }
     fn close_range(_t; first: c_uint, last: c_uint, flags: c_int) -> c_int {

@@ -93,7 +93,12 @@ pub unsafe extern "C" fn abort() {
 /// Records that the thread aborts here, unless the program handles SIGABRT by itself.
 pub fn aborts(t: &mut crate::thread::Thread) {
     if crate::intercept::signal_calls::kernel_handler(libc::SIGABRT).is_none_or(ending::is_ours) {
-        let at = (t.id, stuck::stack(t));
+        let mut stack = stuck::stack(t);
+        // A place in the call: what follows one that does not return may be another function.
+        if let Some(first) = stack.first_mut() {
+            *first -= 1;
+        }
+        let at = (t.id, stack);
         ending::finish(EndKind::Signal(libc::SIGABRT), Some(Place { at, fault: None }));
     }
 }

@@ -96,6 +96,9 @@ unsafe fn control(t: &mut Thread, fd: c_int, command: c_int, argument: usize) ->
         libc::F_SETLK | libc::F_GETLK => return c_result(call(command)) as c_int,
         _ => {
             let result = c_result(call(command)) as c_int;
+            if matches!(command, libc::F_DUPFD | libc::F_DUPFD_CLOEXEC) {
+                crate::inside::copied(fd, result);
+            }
             observe::told(t.id, ObjectKind::Descriptor, None);
             return result;
         }

@@ -69,6 +69,7 @@ fn rescan() {
         let why = "it was not built with deadheat".into();
         report::write(&Record::Notice(Notice::Unwatched { library, why }));
         unordered::stop();
+        crate::inside::unseen_code();
     }
     token::progress();
 }

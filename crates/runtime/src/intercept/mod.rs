@@ -40,6 +40,7 @@ mod jumps;
 mod kernel_state;
 mod loader;
 mod look_ups;
+mod made;
 mod maps;
 mod masks;
 mod message_queues;

@@ -3,6 +3,7 @@
 use super::interpose;
 use super::read_write::{reads, stream, writes};
 use crate::descriptors::{Gate, nonblocking, tells, told, until_ready};
+use crate::inside;
 use crate::observe;
 use crate::sys::{c_result, fail, sys};
 use crate::thread::{NEVER, Thread};
@@ -139,6 +140,10 @@ interpose! {
         send_to(t, fd, data, len, flags, to, to_len)
     }
     fn sendmsg(t; fd: c_int, message: *const c_void, flags: c_int) -> isize {
+        if !(*message.cast::<libc::msghdr>()).msg_control.is_null() {
+            // Descriptors may go with it.
+            inside::shared();
+        }
         if flags & libc::MSG_DONTWAIT != 0 {
             point(Operation::External);
             tells(t, fd);
@@ -154,6 +159,7 @@ interpose! {
         receive(t, fd, flags, || sys!(libc::SYS_recvmmsg, fd, messages, count, flags | libc::MSG_WAITFORONE, time)) as c_int
     }
     fn sendmmsg(t; fd: c_int, messages: *mut c_void, count: u32, flags: c_int) -> c_int {
+        inside::shared();
         writes(t, fd, 1, false, |_, _| sys!(libc::SYS_sendmmsg, fd, messages, count, flags)) as c_int
     }
     fn accept(t; fd: c_int, address: *mut c_void, len: *mut u32) -> c_int {

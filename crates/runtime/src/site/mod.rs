@@ -162,11 +162,7 @@ fn register(tables: &ModuleTables) {
     }
     let range = |r: [u64; 2]| if r[0] == 0 { 0..0 } else { r[0]..r[1].max(r[0]) };
     let registry = REGISTRY.get();
-    if registry
-        .modules
-        .iter()
-        .any(|m| m.own == tables.own && !m.calls)
-    {
+    if registry.modules.iter().any(|m| m.own == tables.own && !m.calls) {
         return;
     }
     if let Some(module) = Module::named(tables.own, false) {

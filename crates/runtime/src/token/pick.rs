@@ -2,6 +2,7 @@
 //! hands the token over.
 
 use super::Scheduler;
+use crate::inside::{self, Reach};
 use crate::intercept::unmodelled;
 use crate::peer::{self, Idle};
 use crate::thread::{NEVER, Thread};
@@ -274,6 +275,12 @@ impl Scheduler {
                 Idle::Jump | Idle::Wait => {}
             }
         }
+        if external && deadline != NEVER {
+            let reach = self.reach();
+            if reach < Reach::Outside {
+                return self.wait_inside(reach, deadline, wants);
+            }
+        }
         if external {
             return self.wait_outside(deadline, wants);
         }
@@ -321,14 +328,48 @@ impl Scheduler {
         clock::hurry(moment, FAR);
     }
 
+    /// What may wake those who wait for more than this process's threads.
+    fn reach(&self) -> Reach {
+        if unmodelled::may_wake() || peer::present() {
+            return Reach::Outside;
+        }
+        let waits = self.threads.iter().filter(|t| t.waits_outside());
+        let reach = waits.map(|t| match t.wait {
+            Wait::Descriptors => inside::reach(&t.descriptors),
+            _ => Reach::Outside,
+        });
+        reach.max().unwrap_or(Reach::Run)
+    }
+
+    /// Time goes to the earliest deadline, unless something is on its way inside the kernel and comes first.
+    fn wait_inside(&mut self, reach: Reach, deadline: u64, wants: bool) -> bool {
+        let wait = inside::on_its_way(reach).min(deadline.saturating_sub(clock::now()));
+        if wait > 0 {
+            descriptors::poll(wait);
+            signals::collect();
+            if self.list(wants) {
+                self.depends_on_time();
+                return true;
+            }
+        }
+        self.jump(deadline, wants)
+    }
+
+    /// The run hung on how fast something outside was.
+    fn depends_on_time(&mut self) {
+        if !core::mem::replace(&mut self.waited_outside, true) {
+            let reason = "a thread waited for the world outside the process".into();
+            crate::report::write(&Record::Notice(Notice::NotReplayable { reason }));
+        }
+    }
+
     /// One real wait for descriptors, signals or the nearest deadline.
     fn wait_outside(&mut self, deadline: u64, wants: bool) -> bool {
         crate::report::heartbeat(self.step);
         // Waiting for a client, with nobody waiting for time, makes no difference to the schedule.
         let harmless = peer::present() && deadline == NEVER;
-        if !harmless && !core::mem::replace(&mut self.waited_outside, true) {
-            let reason = "a thread waited for the world outside the process".into();
-            crate::report::write(&Record::Notice(Notice::NotReplayable { reason }));
+        if !harmless {
+            self.depends_on_time();
         }
         let mut left = if deadline == NEVER {
             NEVER
