@@ -12,13 +12,14 @@
 //! That a block is free is also known by one bit for its start, from its free until the address is allocated again:
 //! a second free is seen however late it comes, and never reaches the C library.
 //!
-//! Cost: a free is a bit, an entry of a ring and the overwriting; the bytes of kept blocks are counted by small lines,
-//! so an access asks one or two counters, and goes through the ring only near a kept block.
+//! Cost: a free is a bit, an entry of a ring and of a tree, and the overwriting; the bytes of kept blocks are counted by
+//! small lines, so an access asks one or two counters, and the tree only near a kept block.
 
 use crate::held::Held;
 use crate::sys::sys;
 use crate::thread::{FixedState, Frame, Thread};
 use crate::{heap, memory, stack, stacks, token};
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering::*};
 use deadheat_model::{Access, ObjectKind, SiteId, ThreadId};
@@ -57,6 +58,8 @@ struct Quarantine {
     poison: bool,
     /// The kept blocks; the one with number `n` is at `n % BLOCKS`.
     ring: Vec<Kept>,
+    /// The same by their starts, with their ends; no two overlap.
+    by_start: BTreeMap<u64, u64>,
     /// Numbers of the oldest kept block, and of the next one.
     first: u64,
     next: u64,
@@ -72,6 +75,7 @@ struct Quarantine {
 static QUARANTINE: Held<Quarantine> = Held::new(Quarantine {
     poison: false,
     ring: Vec::new(),
+    by_start: BTreeMap::new(),
     first: 0,
     next: 0,
     bytes: 0,
@@ -239,6 +243,7 @@ pub fn keep(start: u64, len: u64, mut give_back: impl FnMut(u64)) -> bool {
         let oldest = quarantine.ring[quarantine.first as usize % BLOCKS];
         quarantine.first += 1;
         quarantine.bytes -= oldest.end - oldest.start;
+        quarantine.by_start.remove(&oldest.start);
         quarantine.count(oldest, u16::wrapping_sub);
         give_back(oldest.start);
     }
@@ -251,6 +256,7 @@ pub fn keep(start: u64, len: u64, mut give_back: impl FnMut(u64)) -> bool {
         crate::journal::no_plain();
     }
     quarantine.ring[quarantine.next as usize % BLOCKS] = block;
+    quarantine.by_start.insert(block.start, block.end);
     quarantine.bytes += len;
     quarantine.count(block, u16::wrapping_add);
     // The C library's own lists begin in the first 16 bytes.
@@ -274,11 +280,7 @@ impl Quarantine {
         }
     }
 
-    fn kept(&self) -> impl Iterator<Item = Kept> {
-        (self.first..self.next).map(|n| self.ring[n as usize % BLOCKS])
-    }
-
-    /// A kept block of which these bytes touch one. Of more than a few lines, only the ends are looked at first.
+    /// The last kept block of which these bytes touch one. Of more than a few lines, only the ends are looked at first.
     fn touched(&self, start: u64, len: u64) -> Option<Kept> {
         let end = start.saturating_add(len.max(1));
         let (low, high) = (start / LINE, (end - 1) / LINE);
@@ -286,7 +288,12 @@ impl Quarantine {
         if !near {
             return None;
         }
-        self.kept().find(|block| block.start < end && start < block.end)
+        let (&start, &end) = self
+            .by_start
+            .range(..end)
+            .next_back()
+            .filter(|block| start < *block.1)?;
+        Some(Kept { start, end })
     }
 
     /// The kept block from which this address was read.

@@ -184,7 +184,7 @@ pub fn atomic(thread: ThreadId, context: u32, site: &Site, event: &AtomicEvent) 
     };
     let statement = Statement {
         id: site.id,
-        nop: if site.nop == 0 { site::nop_of(site.id) } else { site.nop },
+        nop: site.nop,
         kind,
         flags,
     };
@@ -221,10 +221,11 @@ fn note(
     let number = u64::from(statement.id.module) << 32 | u64::from(statement.id.index);
     let moment = || {
         let known = bytes.len.min(16) as u8;
-        let at = Frame {
-            pc: statement.nop,
-            ..frame
+        let pc = match statement.nop {
+            0 => site::nop_of(statement.id),
+            nop => nop,
         };
+        let at = Frame { pc, ..frame };
         // SAFETY: the bytes have a shadow and the program's own instruction accesses them next.
         let before = unsafe { first_bytes(bytes.start, known) };
         Moment {
