@@ -2,8 +2,8 @@
 //!
 //! Each try is a run under the race-directed policy with the next seed. What we add to the paper: a hit
 //! counts only once its run was repeated with the same schedule hash; harm is laid to a pair only if the
-//! other order of one meeting, from the same prefix and with the same policy afterwards, is clean; a bad run
-//! whose other order is bad too is a finding of its own. Both orders are continued in two ways: by the same
+//! other order of one meeting, from the same prefix and with the same policy afterwards, is clean, and so is the
+//! run with nothing but that order changed (`cause.rs`); a bad run whose other order is bad too is a finding of its own. Both orders are continued in two ways: by the same
 //! random policy (the meeting is flipped), and, in the first tries, by an ordinary schedule (`orders.rs`),
 //! since a program that races often is seldom clean under a policy that makes it race all the time. Tries
 //! depend only on the candidate and the seed, never on what else runs.
@@ -11,6 +11,7 @@
 use crate::bad_end::BadEnd;
 use crate::baseline::Baseline;
 use crate::candidate::{BAD_RUNS, BadRun, Case, Rules, Shown, flipped, meetings};
+use crate::cause;
 use crate::hang;
 use crate::orders;
 use crate::outcome::Outcome;
@@ -132,6 +133,9 @@ impl Judge<'_> {
                 [None, Some(harm)] => (1, harm),
                 _ => continue,
             };
+            if !self.decides(case, &plans[bad], &runs[bad], meeting.number)? {
+                continue;
+            }
             let Some(hash) = self.stands(&plans[bad], &runs[bad])? else {
                 case.unrepeated += 1;
                 continue;
@@ -265,6 +269,17 @@ impl Judge<'_> {
         Ok(turned.then_some(other))
     }
 
+    /// Whether a bad run ends well if nothing but the order of this meeting's accesses is changed. What cannot be tried
+    /// speaks for it.
+    fn decides(&self, case: &Case, plan: &Plan, run: &Run, number: u32) -> Result<bool, RunError> {
+        let Some(meeting) = meetings(&case.targets, run).find(|m| m.number == number) else {
+            return Ok(true);
+        };
+        let other = cause::swapped(self.stage, plan, &case.targets, run, meeting)?;
+        let ends_badly = |run: &Run| self.baseline.harm(&Outcome::of(run)).is_some();
+        Ok(!other.is_some_and(|other| ends_badly(&other)))
+    }
+
     /// Decides whether a bad run is laid to the pair: the last meeting, or else the first, decided it.
     fn weigh(&self, case: &mut Case, plan: &Plan, run: &Run, outcome: Outcome, harm: Harm) -> Result<(), RunError> {
         let ends: Vec<u32> = orders::ends(&case.targets, run).iter().map(|m| m.number).collect();
@@ -276,7 +291,7 @@ impl Judge<'_> {
                 continue;
             };
             let end = Outcome::of(&other);
-            if end.inconclusive() || self.baseline.harm(&end).is_some() {
+            if end.inconclusive() || self.baseline.harm(&end).is_some() || !self.decides(case, plan, run, number)? {
                 continue;
             }
             let Some(hash) = self.stands(plan, run)? else {

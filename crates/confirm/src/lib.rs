@@ -17,6 +17,7 @@ mod asleep;
 pub mod bad_end;
 pub mod baseline;
 pub mod candidate;
+mod cause;
 pub mod client;
 pub mod deadlock;
 pub mod ends;

@@ -15,13 +15,15 @@ mod attempts;
 
 use crate::bad_end::BadEnd;
 use crate::candidate::{meetings, unordered};
+use crate::cause;
 use crate::deadlock::is_at;
 use crate::hang;
 use crate::judge::with_torn;
 use crate::orders;
 use crate::outcome::Outcome;
 use crate::stage::{Run, RunError, Stage};
-use attempts::{Attempts, deviations, targets, with};
+use attempts::{Attempts, targets};
+pub(crate) use attempts::{deviations, with};
 use deadheat_model::{Harm, ThreadId};
 use deadheat_wire::plan::{CyclePlace, Deviation, Plan, Switch, Targets};
 use deadheat_wire::record::{Meeting, Step};
@@ -325,9 +327,15 @@ impl Minimiser<'_> {
             return Ok(());
         }
         for meeting in orders::ends(pair, &minimal.run).into_iter().rev() {
-            let plan = orders::plan(&attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
-            let other = self.stage.run(&plan)?;
-            let turned = orders::resolved(&other, meeting).is_some_and(|first| first != meeting.arriving_first);
+            let (other, turned) = match cause::swapped(self.stage, &attempts.plan, pair, &minimal.run, meeting)? {
+                Some(other) => (other, true),
+                None => {
+                    let plan = orders::plan(&attempts.plan, &minimal.run, meeting, !meeting.arriving_first, false);
+                    let other = self.stage.run(&plan)?;
+                    let resolved = orders::resolved(&other, meeting);
+                    (other, resolved.is_some_and(|first| first != meeting.arriving_first))
+                }
+            };
             let clean = self.clean(&other);
             if turned && (clean.is_some() || !harms) {
                 minimal.meeting = Some(meeting.number);

@@ -73,7 +73,7 @@ impl<'a> Attempts<'a> {
 }
 
 /// The plan with these switches.
-pub(super) fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
+pub(crate) fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
     Plan {
         policy: Policy::Deviations {
             switches: kept.to_vec(),
@@ -83,7 +83,7 @@ pub(super) fn with(plan: &Plan, kept: &[Deviation]) -> Plan {
 }
 
 /// Recorded switches, named by the thread that loses the turn and its own count of points. The main thread runs first.
-pub(super) fn deviations(switches: &[Switch]) -> Vec<Deviation> {
+pub(crate) fn deviations(switches: &[Switch]) -> Vec<Deviation> {
     let losers = std::iter::once(ThreadId::MAIN).chain(switches.iter().map(|s| s.to));
     let named = losers.zip(switches).map(|(of, s)| Deviation {
         of,
