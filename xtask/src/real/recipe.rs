@@ -103,6 +103,68 @@ for i in $(seq $2); do
 done
 END";
 
+/// What `mksquashfs` is told, so that it writes the same each time.
+const SQUASHFS: &[&str] = &[
+    "in",
+    "out.sq",
+    "-noappend",
+    "-processors",
+    "2",
+    "-no-progress",
+    "-quiet",
+    "-all-root",
+    "-all-time",
+    "0",
+    "-mkfs-time",
+    "0",
+];
+
+const CHECK_SQUASHFS: &str = "rm -rf check; mkdir check; cd check
+cp -r ../squashfs-tools in; rm -f in/*.o
+../squashfs-tools/mksquashfs in out.sq -noappend -processors 2 -no-progress -quiet
+../squashfs-tools/unsquashfs -d out -p 2 -n -q out.sq > unpack.log
+diff -r in out
+echo \"$(ls in | wc -l) files there and back\"";
+
+/// A server of two names with three threads, and six clients at once.
+macro_rules! unbound {
+    () => {
+        "cat > unbound.conf <<'END'
+server:
+  interface: 127.0.0.1
+  port: 21953
+  do-daemonize: no
+  num-threads: 3
+  username: \"\"
+  chroot: \"\"
+  directory: \"\"
+  pidfile: \"\"
+  use-syslog: no
+  logfile: \"\"
+  local-data: \"a.example. A 10.0.0.1\"
+  local-data: \"b.example. A 10.0.0.2\"
+  module-config: \"iterator\"
+remote-control:
+  control-enable: no
+END
+cat > client.sh <<'END'
+ask() { test \"$(dig +short +time=5 +tries=1 @127.0.0.1 -p 21953 $3 $1.example)\" = 10.0.0.$2; }
+for i in 1 2 3; do ask a 1 & asks=\"$asks $!\"; ask b 2 +tcp & asks=\"$asks $!\"; done
+for one in $asks; do wait $one || exit 1; done
+END
+"
+    };
+}
+
+const CHECK_UNBOUND: &str = concat!(
+    unbound!(),
+    "./unbound -d -c unbound.conf > server.log 2>&1 & server=$!
+trap 'kill $server' EXIT
+sleep 2
+sh client.sh
+echo '6 clients'"
+);
+
 const CHECK_REDIS: &str = "cd src
 ./redis-server --port 21999 --io-threads 2 --io-threads-do-reads yes --save '' > server.log 2>&1 & server=$!
 trap 'kill $server' EXIT
@@ -274,6 +336,64 @@ $CC -g -O2 -I. \"$CASES/sqlite_client.c\" sqlite3.o -pthread -ldl -lm -o sqlite_
                 client: None,
             },
         }),
+    },
+    Program {
+        name: "squashfs",
+        package: "squashfs-tools",
+        needs: &["zlib1g-dev", "patch", "dpkg-dev"],
+        prepare: "",
+        build: "make -C squashfs-tools mksquashfs unsquashfs CC=\"$CC\" EXTRA_CFLAGS='-g -fgnu89-inline'",
+        rebuild: "make -C squashfs-tools mksquashfs CC=\"$CC\" EXTRA_CFLAGS='-g -fgnu89-inline'",
+        file: "squashfs-tools/mksquashfs",
+        check: CHECK_SQUASHFS,
+        tasks: &[Task {
+            name: "pack",
+            setup: "mkdir in; split -b 200k \"$INPUT\" in/part",
+            arguments: SQUASHFS,
+            again: &[],
+            output: "out.sq",
+            client: None,
+        }],
+        known: &[],
+        injected: Some(Injected {
+            patch: "squashfs-injected.patch",
+            functions: &["frag_orderer"],
+            task: Task {
+                name: "injected",
+                setup: "mkdir in; head -c 300000 \"$INPUT\" | split -b 30k - in/part",
+                arguments: SQUASHFS,
+                again: &[],
+                output: "",
+                client: None,
+            },
+        }),
+    },
+    Program {
+        name: "unbound",
+        package: "unbound",
+        needs: &[
+            "libssl-dev",
+            "libexpat1-dev",
+            "bison",
+            "flex",
+            "bind9-dnsutils",
+            "dpkg-dev",
+        ],
+        prepare: "",
+        build: "./configure --with-pthreads --disable-shared CFLAGS='-g -O2' > configure.log; make -j2 unbound",
+        rebuild: "make -j2 unbound",
+        file: "unbound",
+        check: CHECK_UNBOUND,
+        tasks: &[Task {
+            name: "serve",
+            setup: unbound!(),
+            arguments: &["-d", "-c", "unbound.conf"],
+            again: &[],
+            output: "",
+            client: Some(("sh client.sh", "21953")),
+        }],
+        known: &[],
+        injected: None,
     },
     Program {
         name: "memcached",
