@@ -156,6 +156,51 @@ fn repeats(program: &Path, argument: &str, output: &str, end: EndKind) {
     }
 }
 
+/// Exchanging threads in user space changes neither schedule nor output.
+fn exchanges(program: &Path, argument: &str) {
+    for (name, policy) in [
+        ("fifo", Policy::Fifo),
+        ("random", random(7)),
+        ("often", Policy::Random { seed: 11, switch: 1024 }),
+    ] {
+        let tag = format!("exchange-{argument}-{name}");
+        let by_kernel = Plan::new(Mode::Schedule, policy);
+        let path = program.canonicalize().expect("the program");
+        let in_user_space = Plan {
+            exchanges: Some(path.to_string_lossy().into_owned()),
+            ..by_kernel.clone()
+        };
+        let kernel = run_under(program, argument, &by_kernel, &tag);
+        for _ in 0..3 {
+            let user = run_under(program, argument, &in_user_space, &tag);
+            assert_eq!(user.output, kernel.output, "{program:?} {argument} {name}");
+            assert_eq!(user.how(), kernel.how(), "{program:?} {argument} {name}");
+            assert!(user.how().is_some(), "{program:?} {argument} {name}");
+            assert_eq!(user.hash(), kernel.hash(), "{program:?} {argument} {name}");
+        }
+    }
+}
+
+#[test]
+fn switches_in_user_space_are_the_same() {
+    exchanges(&build("primitives.c"), "");
+    exchanges(&build("library.cc"), "");
+    let endings = build("endings.c");
+    for argument in [
+        "segv", "abort", "assert", "overflow", "exit", "_exit", "quick_exit", "lock-order", "self-deadlock",
+        "lost-wakeup", "hang", "main-leaves",
+    ] {
+        exchanges(&endings, argument);
+    }
+    let outside = build("outside.c");
+    for argument in ["signals", "cancel", "sockets", "fork"] {
+        exchanges(&outside, argument);
+    }
+    exchanges(&build("addresses.c"), "");
+    exchanges(&build("many.c"), "500");
+    exchanges(&build("thread_state.c"), "");
+}
+
 #[test]
 fn primitives() {
     let program = build("primitives.c");

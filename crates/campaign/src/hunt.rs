@@ -21,6 +21,7 @@ use crate::confirmation;
 use crate::describe::Names;
 use crate::exploration::{self, Explored};
 use crate::input::Input;
+use crate::known_code;
 use crate::minimisation;
 use crate::phase_one::PhaseOne;
 use crate::progress::Progress;
@@ -134,6 +135,7 @@ pub fn hunt(program: Program, options: &Options) -> Result<Hunt, HuntError> {
     let mut notices = store.warnings.clone();
     notices.extend(stage.isolation.limits());
     stage.leave_network(&baseline.run.records);
+    known_code::exchange_threads(&mut stage, &baseline.run.records);
     stage.serve(&baseline.run.records);
     // Those that tell how often the program fails by itself are no part of the hunt.
     let started = Instant::now();

@@ -35,6 +35,7 @@ pub mod hash;
 pub mod hunt;
 pub mod input;
 pub mod inputs;
+mod known_code;
 pub mod left_out;
 pub mod limits;
 pub mod linked_code;

@@ -29,9 +29,9 @@ impl Repetition {
     }
 }
 
-/// Runs the plan again and compares the schedule's hash.
+/// Runs the plan again, with switches by the kernel, and compares the schedule's hash.
 pub fn by_policy(stage: &Stage, plan: &Plan, hash: u64) -> Result<Repetition, RunError> {
-    let run = stage.run(plan)?;
+    let run = stage.repeat(plan)?;
     // A schedule that is given only up to a meeting leaves the record there, in the same way each time.
     Ok(match (run.records.diverged, run.records.schedule_hash()) {
         (_, Some(h)) if h == hash => Repetition::Same(run),

@@ -97,6 +97,8 @@ pub struct Stage {
     /// End and standard output of the first run, to which others are compared.
     expected: OnceLock<(End, Output)>,
     stdin: Input,
+    /// [`Plan::exchanges`] of the runs.
+    exchanges: Option<String>,
     /// Before `scratch`, so that none outlives its directory.
     servers: Arc<Servers>,
     scratch: Arc<Scratch>,
@@ -126,6 +128,8 @@ struct Prepared {
 const USUAL_STACK: u64 = 8 << 20;
 /// A limit beyond this is unusual.
 const LARGE_STACK: u64 = 64 << 30;
+/// Environment variable: how runs switch between threads.
+const SWITCHING_VARIABLE: &str = "DEADHEAT_SWITCHING";
 /// Exit status of a runtime that refuses to go on.
 const REFUSED: i32 = 70;
 
@@ -162,6 +166,7 @@ impl Stage {
             ends: Ends::default(),
             freed_uses: OrdinaryUses::default(),
             expected: OnceLock::new(),
+            exchanges: None,
             servers,
             scratch,
             modules,
@@ -183,14 +188,24 @@ impl Stage {
         } else {
             Arc::default()
         };
+        let exchanges = self.exchanges.clone().filter(|_| program.file == self.program.file);
         let shared = (self.scratch.clone(), servers, self.modules.clone());
-        Stage::of(
+        let stage = Stage::of(
             program,
             self.isolation.clone(),
             self.options.clone(),
             self.limit(),
             shared,
-        )
+        )?;
+        Ok(Stage { exchanges, ..stage })
+    }
+
+    /// Further runs of the program at this path, without links, exchange its threads in user space: all of its code, and
+    /// of the libraries it loads, is known. Not where the environment asks for switches by the kernel, to compare.
+    pub fn exchange_threads(&mut self, program: String) {
+        if std::env::var_os(SWITCHING_VARIABLE).is_none_or(|way| way != "kernel") {
+            self.exchanges = Some(program);
+        }
     }
 
     /// Gives further runs no network of their own if the program, by its files and the records of an ordinary run, has
@@ -255,20 +270,31 @@ impl Stage {
     /// Runs the program under a plan, and demands that the runtime was in control. Uses of freed blocks that an ordinary
     /// run shows too are left out of its records.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
-        let mut run = self.controlled(plan)?;
+        self.run_with(plan, self.given(plan))
+    }
+
+    /// The same with switches by the kernel, whatever other runs do: what was found does not come from how they switch.
+    pub fn repeat(&self, plan: &Plan) -> Result<Run, RunError> {
+        let exchanges = None;
+        self.run_with(plan, Plan { exchanges, ..self.given(plan) })
+    }
+
+    fn run_with(&self, plan: &Plan, given: Plan) -> Result<Run, RunError> {
+        let mut run = self.controlled(plan, &given)?;
         self.freed_uses.leave_out(&mut run.records);
         if !run.records.freed_uses.is_empty()
             && let Some(ordinary) = self.freed_uses.question(plan)
         {
-            self.freed_uses.learn(&mut self.controlled(&ordinary)?.records);
+            let given = self.given(&ordinary);
+            self.freed_uses.learn(&mut self.controlled(&ordinary, &given)?.records);
             self.freed_uses.leave_out(&mut run.records);
         }
         self.ends.note(Outcome::of(&run));
         Ok(run)
     }
 
-    fn controlled(&self, plan: &Plan) -> Result<Run, RunError> {
-        let run = self.start(Some(&self.given(plan)))?;
+    fn controlled(&self, plan: &Plan, given: &Plan) -> Result<Run, RunError> {
+        let run = self.start(Some(given))?;
         if let Ok(mut misuses) = self.misuses.lock() {
             misuses.note(plan, &run);
         }
@@ -322,6 +348,7 @@ impl Stage {
             plan.values.clone_from(&self.program.chosen.values);
         }
         plan.follow &= self.options.follow;
+        plan.exchanges.clone_from(&self.exchanges);
         plan
     }
 
@@ -336,7 +363,9 @@ impl Stage {
             )));
         }
         let directory = self.scratch.run()?;
-        self.files(&directory, Some(&self.given(plan)))?;
+        // A debugger knows threads as the kernel does.
+        let exchanges = None;
+        self.files(&directory, Some(&Plan { exchanges, ..self.given(plan) }))?;
         let mut text = String::from("set confirm off\nset pagination off\n");
         for name in ["LINES", "COLUMNS"] {
             text += &format!("unset environment {name}\n");

@@ -23,8 +23,8 @@ const CRASHES: [i32; 7] = [
     libc::SIGTRAP,
     libc::SIGSYS,
 ];
-/// Size of the stack that crash handlers run on.
-const ALTERNATE: usize = 64 << 10;
+/// Size of the stacks that crash handlers run on, and kernel threads that wait apart.
+pub const ALTERNATE: usize = 64 << 10;
 
 static ENDED: AtomicBool = AtomicBool::new(false);
 static ASSERTION: Held<Option<String>> = Held::new(None);
@@ -69,7 +69,7 @@ pub fn alternate_stack(t: &mut Thread, fresh: *mut u8) {
     unsafe { sys!(libc::SYS_sigaltstack, &raw const stack, 0usize) };
 }
 
-/// A stack for a thread's crash handlers.
+/// A stack.
 pub fn new_stack() -> *mut u8 {
     let stacks = STACKS.get();
     stacks
@@ -79,9 +79,12 @@ pub fn new_stack() -> *mut u8 {
 
 /// A thread ends; the next one is created only after it is gone.
 pub fn give_back_stack(t: &mut Thread) {
-    STACKS
-        .get()
-        .push(core::mem::replace(&mut t.alternate, core::ptr::null_mut()));
+    keep_stack(core::mem::replace(&mut t.alternate, core::ptr::null_mut()));
+}
+
+/// Keeps a stack for the next thread.
+pub fn keep_stack(stack: *mut u8) {
+    STACKS.get().push(stack);
 }
 
 /// Whether a signal is one of those whose default tells of a crash.

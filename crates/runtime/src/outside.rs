@@ -13,11 +13,11 @@
 
 use crate::check::{self, Use};
 use crate::held::Held;
+use crate::intercept::crash_handlers;
 use crate::shadow::{self, CELLS};
 use crate::sys::sys;
 use crate::{ending, granules, memory};
 use core::arch::asm;
-use core::ffi::c_void;
 use core::ops::Range;
 use libc::{c_int, siginfo_t, ucontext_t};
 
@@ -295,12 +295,8 @@ extern "C" fn faulted(signal: c_int, info: *const siginfo_t, context: *mut ucont
                 *handler = None;
                 ending::restore(signal);
             }
-            // SAFETY: the program's handler; one that takes only the signal does not look at the rest.
-            unsafe {
-                let run: extern "C" fn(c_int, *const siginfo_t, *mut c_void) =
-                    core::mem::transmute(action.sa_sigaction);
-                run(signal, info, context.cast());
-            }
+            // SAFETY: the program's handler, the kernel's arguments.
+            unsafe { crash_handlers::run(action.sa_sigaction, signal, info, context.cast()) };
         }
         _ => ending::crashed(signal, info, context),
     }

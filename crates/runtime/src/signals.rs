@@ -5,7 +5,6 @@
 //! not block it. Signals that a thread sends to itself or to its process never reach the kernel.
 
 use crate::descriptors::{OTHERS, tells_by, told_by};
-use crate::ending;
 use crate::held::Held;
 use crate::real::real;
 use crate::sys::{errno, getpid, set_errno, sys};
@@ -13,6 +12,7 @@ use crate::thread::{Frame, Thread};
 use crate::token::scheduler;
 use crate::trail::Event;
 use crate::wait::Wait;
+use crate::{ending, switching};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering::*};
@@ -117,9 +117,9 @@ pub fn clear_event() {
     }
 }
 
-/// The recorder. Runs on any thread at any time.
+/// The recorder. Runs on any kernel thread at any time, also while its thread runs elsewhere: it touches nothing of the
+/// thread's, `errno` neither.
 extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
-    let error = errno();
     if !info.is_null() {
         // SAFETY: a siginfo has 128 bytes; the slot is written by one signal at a time.
         unsafe { SIGNALS.get().infos[signal as usize] = *(info as *const Info) };
@@ -129,7 +129,6 @@ extern "C" fn recorder(signal: i32, info: *const c_void, _: *const c_void) {
     let one = 1u64;
     // SAFETY: eight bytes.
     unsafe { sys!(libc::SYS_write, event_descriptor(), &raw const one, 8usize) };
-    set_errno(error);
 }
 
 /// Whether a signal came that was not yet looked at, or the timer went off.
@@ -200,6 +199,8 @@ fn watched(signal: i32) -> bool {
 /// The program reads these signals from a descriptor: those that are pending, or come while they are blocked, are the
 /// kernel's, which shows them there.
 pub fn watch(set: u64) {
+    // Who reads is shown what is pending for its kernel thread.
+    switching::stop();
     let signals = SIGNALS.get();
     signals.watched |= set;
     let mut moved = core::mem::take(&mut signals.process);
@@ -383,7 +384,11 @@ pub fn install(signal: i32, new: Handler) -> i32 {
 /// Changes the mask of a thread in the model and in the kernel; then delivers what may come now.
 pub fn set_mask(t: &mut Thread, mask: u64) -> u64 {
     let old = t.mask;
-    t.mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
+    let mask = mask & !(bit(libc::SIGKILL) | bit(libc::SIGSTOP));
+    if mask != old {
+        switching::go_home(t);
+    }
+    t.mask = mask;
     // SAFETY: eight bytes of mask.
     unsafe {
         sys!(
@@ -422,6 +427,7 @@ fn run(t: &mut Thread, signal: i32) {
             ending::finish(deadheat_wire::record::EndKind::Signal(signal), None);
             ending::die(signal);
         }
+        switching::go_home(t);
         // SAFETY: lets the kernel act: stop, or nothing.
         unsafe { sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal) };
         return;

@@ -7,7 +7,7 @@
 use crate::bytes::c_string;
 use crate::held::Held;
 use crate::sys::{exit_group, say, sys};
-use crate::{clock, concolic, ending, images, observe, report, site, tls, token};
+use crate::{clock, concolic, ending, images, observe, report, site, switching, tls, token};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -127,7 +127,8 @@ fn take_control(plan: Plan) {
     crate::family::start();
     let images = images::loaded();
     let opaque = opaque(&images);
-    if !opaque.is_empty() {
+    let seen = opaque.is_empty();
+    if !seen {
         crate::inside::unseen_code();
     }
     started(None, opaque);
@@ -135,12 +136,23 @@ fn take_control(plan: Plan) {
     self_check(&images);
     observe::start(plan);
     site::attach_all();
+    if seen && plan.exchanges.as_deref().is_some_and(is_this) {
+        switching::start(main);
+    }
     if let Some(symbolic) = &plan.symbolic {
         concolic::files::start();
         if let Err(why) = concolic::start(symbolic) {
             refuse(why);
         }
     }
+}
+
+/// Whether this is the program at a path.
+fn is_this(program: &str) -> bool {
+    let mut own = [0u8; libc::PATH_MAX as usize];
+    // SAFETY: a path with its end, a buffer of ours.
+    let len = unsafe { sys!(libc::SYS_readlink, c"/proc/self/exe".as_ptr(), own.as_mut_ptr(), own.len()) };
+    usize::try_from(len).is_ok_and(|len| own[..len] == *program.as_bytes())
 }
 
 /// The program's own limit of its stack; it was started under a smaller one, so that the kernel puts mappings where

@@ -34,8 +34,10 @@ pub struct Frame {
 pub struct Thread {
     /// Number.
     pub id: ThreadId,
-    /// Hand-off word: 1 when the token was given to this thread.
+    /// Hand-off word ([`crate::switching`]).
     pub turn: AtomicU32,
+    /// What passing the turn keeps of it.
+    pub switching: crate::switching::Own,
     /// Kernel id; 0 until the thread has begun.
     pub kernel_id: i32,
     /// `pthread_t`; 0 once joined.
@@ -152,6 +154,7 @@ impl Threads {
         let thread = Box::into_raw(Box::new(Thread {
             id,
             turn: AtomicU32::new(0),
+            switching: crate::switching::Own::new(),
             kernel_id: 0,
             pthread: 0,
             wait: Wait::None,

@@ -370,6 +370,8 @@ pub fn begin(t: &mut Thread) {
 
 /// The last thing a thread does: gives the token up for good. Returns without it.
 pub fn end(t: &mut Thread) {
+    switching::go_home(t);
+    switching::give_room_back(t);
     let s = scheduler();
     progress();
     if s.threads.live.len() == 1 {

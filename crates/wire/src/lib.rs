@@ -26,4 +26,4 @@ pub mod trace;
 
 /// Version of the layouts by which tool and runtime talk; parts that disagree refuse to work together by name. What the
 /// compiled code of a program holds has [`object::VERSION`].
-pub const VERSION: u32 = 17;
+pub const VERSION: u32 = 18;

@@ -57,6 +57,8 @@ pub struct Plan {
     pub functions: Option<Vec<SiteId>>,
     /// Phase 2 overwrites freed blocks, so that what is done with their contents shows.
     pub poison: bool,
+    /// The program in which threads may be exchanged in user space: a path without links. Those that it starts are others.
+    pub exchanges: Option<String>,
 }
 
 /// What a symbolic run is told.
@@ -335,6 +337,7 @@ impl Plan {
             symbolic: None,
             functions: None,
             poison: true,
+            exchanges: None,
         }
     }
 
@@ -380,8 +383,8 @@ mod tests {
         assert_eq!(
             (crate::VERSION, text.as_str()),
             (
-                17,
-                "1103000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb17010000000001000100000000000000000001"
+                18,
+                "1203000000000000000001a0c21ea09c01a09c018080a8b1e39fe7cb1701000000000100010000000000000000000100"
             )
         );
     }

@@ -8,6 +8,7 @@ use super::input_files::InputFiles;
 use super::{Exploration, Explored, Explorer, SUSPECTED_HANG};
 use crate::explored_input::changed;
 use crate::hunt::Options;
+use crate::known_code;
 use crate::phase_one::PhaseOne;
 use crate::site_index::SiteIndex;
 use deadheat_confirm::candidate::Rules;
@@ -306,6 +307,7 @@ impl Explorer<'_> {
                 stage.leave_network(records);
                 stage.serve(records);
             }
+            known_code::exchange_threads(&mut self.plain, records);
         } else if records.processes.len() > 1 || records.ended.as_ref().is_some_and(|ended| ended.others) {
             for stage in stages {
                 stage.isolation = self.apart.clone();

@@ -28,6 +28,9 @@ interpose! {
         let Some(target) = scheduler().threads.find(pthread) else { return libc::ESRCH };
         target.cancelled = !target.ended;
         observe::cancelled(t.id, target.id);
+        // Where it may be cancelled anywhere the library sends it a signal.
+        crate::switching::go_home(t);
+        crate::switching::recall(target);
         let result = real!(pthread_cancel: fn(pthread_t) -> c_int)(pthread);
         point(Operation::Continue);
         result

@@ -17,11 +17,12 @@ unsafe extern "C" {
 }
 
 /// Makes the call between leaving and, if it comes back, staying.
-unsafe fn replace(_t: &mut Thread, environment: Strings, call: impl FnOnce() -> c_int) -> c_int {
+unsafe fn replace(t: &mut Thread, environment: Strings, call: impl FnOnce() -> c_int) -> c_int {
     if !start::plan().is_some_and(|p| p.follow) {
         // SAFETY: the caller's environment.
         unsafe { hide_plan(environment) };
     }
+    crate::switching::go_home(t);
     crate::token::scheduler().others = true;
     leaves();
     let result = crate::processor::lent(call);

@@ -64,6 +64,7 @@ fn has_writer(fd: c_int) -> bool {
 }
 
 unsafe fn open_at(t: &mut Thread, directory: c_int, path: *const c_char, flags: c_int, mode: c_uint) -> c_int {
+    super::thread_state::looks_at(t, path);
     // SAFETY: the caller's path.
     unsafe {
         let call = |flags: c_int| sys!(libc::SYS_openat, directory, path, flags, mode);

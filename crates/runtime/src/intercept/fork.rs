@@ -3,7 +3,7 @@
 use super::{frame, interpose};
 use crate::real::real;
 use crate::token::{self, me, point};
-use crate::{ending, observe, report, signals, start as plan};
+use crate::{ending, observe, report, signals, start as plan, switching};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use deadheat_model::{ObjectKind, Operation};
@@ -41,6 +41,7 @@ interpose! {
 extern "C" fn in_child() {
     let Some(t) = me() else { return };
     t.kernel_id = crate::sys::gettid();
+    switching::forked(t);
     crate::processor::forked();
     if !plan::plan().is_some_and(|p| p.follow) {
         token::stop();
@@ -68,6 +69,7 @@ pub unsafe extern "C" fn fork() -> pid_t {
         point(Operation::External);
         token::scheduler().others = true;
         token::scheduler().trail.flush();
+        switching::go_home(t);
         // Handlers run now that others registered.
         observe::acquire_edge(t.id, ObjectKind::Once, &raw const REGISTERED as u64);
     }
@@ -92,6 +94,7 @@ pub unsafe extern "C" fn _Fork() -> pid_t {
     if let Some(t) = me() {
         t.frame = frame!();
         point(Operation::External);
+        switching::go_home(t);
         token::scheduler().others = true;
     }
     // SAFETY: the real function.
@@ -137,6 +140,7 @@ pub unsafe extern "C" fn clone(
     if let Some(t) = me() {
         t.frame = frame!();
         point(Operation::External);
+        switching::go_home(t);
         token::scheduler().others = true;
         token::scheduler().trail.flush();
         if flags & libc::CLONE_VM == 0 {

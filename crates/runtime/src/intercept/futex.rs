@@ -338,6 +338,7 @@ pub unsafe extern "C" fn syscall(number: usize, a: usize, b: usize, c: usize, d:
                 }
             }
         }
+        super::thread_state::comes(t, number as i64, a as i32);
     }
     // SAFETY: the caller's system call.
     let result = c_result(unsafe { syscall6(number, a, b, c, d, e, f) });

@@ -17,6 +17,7 @@ unsafe fn jumps(t: &mut Thread, buffer: *const c_void) {
     // SAFETY: the caller's buffer, filled by `setjmp` or `sigsetjmp`.
     unsafe {
         if *buffer.byte_add(MASK_SAVED_AT).cast::<c_int>() != 0 {
+            crate::switching::go_home(t);
             t.mask = *buffer.byte_add(MASK_AT).cast::<u64>();
         }
     }

@@ -31,8 +31,6 @@ told! {
     fn creat64(path: Path, mode: c_uint) -> c_int;
     fn epoll_ctl(epoll: c_int, what: c_int, fd: c_int, event: Buffer) -> c_int;
     fn faccessat(directory: c_int, path: Path, mode: c_int, flags: c_int) -> c_int;
-    fn fopen(path: Path, mode: Path) -> File;
-    fn fopen64(path: Path, mode: Path) -> File;
     fn freopen(path: Path, mode: Path, file: File) -> File;
     fn freopen64(path: Path, mode: Path, file: File) -> File;
     fn fstat(fd: c_int, status: Buffer) -> c_int;
@@ -92,3 +90,16 @@ told! {
     fn unlink(path: Path) -> c_int;
     fn unlinkat(directory: c_int, path: Path, flags: c_int) -> c_int;
 }
+
+macro_rules! opens {
+    ($($name:ident),*) => { interpose! { $(
+        fn $name(t; path: Path, mode: Path) -> File {
+            super::thread_state::looks_at(t, path);
+            let result = real!($name: fn(Path, Path) -> File)(path, mode);
+            observe::told(t.id, ObjectKind::Descriptor, None);
+            result
+        }
+    )* } };
+}
+
+opens!(fopen, fopen64);

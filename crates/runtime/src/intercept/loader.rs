@@ -10,7 +10,7 @@ use crate::sys::sys;
 use crate::thread::{NEVER, Thread};
 use crate::token::{self, point, wait};
 use crate::wait::Wait;
-use crate::{images, observe, report, site, start, unordered, unwind};
+use crate::{images, observe, report, site, start, switching, unordered, unwind};
 use alloc::format;
 use alloc::vec::Vec;
 use core::ffi::c_void;
@@ -111,6 +111,11 @@ fn keep_free(range: Range<u64>) {
 
 interpose! {
     fn dlopen(t; file: *const c_char, flags: c_int) -> *mut c_void {
+        if !file.is_null() {
+            // What is in the library nobody has looked at.
+            switching::stop();
+            switching::go_home(t);
+        }
         // SAFETY: the caller's arguments.
         let handle = inside(t, || unsafe { real!(dlopen: fn(*const c_char, c_int) -> *mut c_void)(file, flags) });
         if !handle.is_null() && !file.is_null() {

@@ -35,6 +35,7 @@ interpose! {
         }
     }
     fn sigpending(t; set: *mut u64) -> c_int {
+        crate::switching::go_home(t);
         let status = crate::real::real!(sigpending: fn(*mut u64) -> c_int)(set);
         if status == 0 {
             *set |= signals::pending(t) & t.mask;

@@ -25,6 +25,7 @@ pub mod cancel;
 mod children;
 mod clocks;
 mod closing;
+pub mod crash_handlers;
 mod cxx_library;
 mod daemon;
 mod exec;
@@ -58,6 +59,7 @@ mod spawn;
 mod stdio;
 mod system_calls;
 mod test_barrier;
+mod thread_state;
 mod timers;
 pub mod unmodelled;
 

@@ -3,6 +3,7 @@
 use super::interpose;
 use crate::processor::{self, Mask};
 use crate::real::real;
+use crate::switching;
 use core::ffi::{c_char, c_void};
 use libc::{c_int, pid_t, pthread_t, size_t};
 
@@ -21,7 +22,8 @@ pub unsafe fn tell(thread: pid_t, mask: *mut u8, size: size_t) {
 }
 
 interpose! {
-    fn sched_getaffinity(_t; process: pid_t, size: size_t, mask: *mut u8) -> c_int {
+    fn sched_getaffinity(t; process: pid_t, size: size_t, mask: *mut u8) -> c_int {
+        switching::go_home(t);
         let result = real!(sched_getaffinity: fn(pid_t, size_t, *mut u8) -> c_int)(process, size, mask);
         if result == 0 {
             tell(process, mask, size);
@@ -35,17 +37,21 @@ interpose! {
         }
         result
     }
-    fn sched_setaffinity(_t; process: pid_t, size: size_t, mask: *const u8) -> c_int {
+    fn sched_setaffinity(t; process: pid_t, size: size_t, mask: *const u8) -> c_int {
         processor::release();
+        switching::stop();
+        switching::go_home(t);
         real!(sched_setaffinity: fn(pid_t, size_t, *const u8) -> c_int)(process, size, mask)
     }
     fn pthread_setaffinity_np(_t; thread: pthread_t, size: size_t, mask: *const u8) -> c_int {
         processor::release();
+        switching::stop();
         real!(pthread_setaffinity_np: fn(pthread_t, size_t, *const u8) -> c_int)(thread, size, mask)
     }
     // A thread that is made with it gets its processors by the library.
     fn pthread_attr_setaffinity_np(_t; attributes: *mut c_void, size: size_t, mask: *const u8) -> c_int {
         processor::release();
+        switching::stop();
         real!(pthread_attr_setaffinity_np: fn(*mut c_void, size_t, *const u8) -> c_int)(attributes, size, mask)
     }
     fn pthread_getattr_np(_t; thread: pthread_t, attributes: *mut c_void) -> c_int {
@@ -59,7 +65,8 @@ interpose! {
         }
         result
     }
-    fn wordexp(_t; words: *const c_char, expanded: *mut c_void, flags: c_int) -> c_int {
+    fn wordexp(t; words: *const c_char, expanded: *mut c_void, flags: c_int) -> c_int {
+        switching::go_home(t);
         let call = real!(wordexp: fn(*const c_char, *mut c_void, c_int) -> c_int);
         processor::lent(|| call(words, expanded, flags))
     }

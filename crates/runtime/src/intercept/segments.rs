@@ -2,10 +2,19 @@
 
 use super::interpose;
 use crate::real::real;
+use crate::switching;
+use crate::thread::Thread;
 use libc::c_int;
 
 /// `arch_prctl`'s code for setting GS (`asm/prctl.h`).
 const ARCH_SET_GS: c_int = 0x1001;
+
+/// A thread is about to make the call, by which also FS is set, and the use of more registers asked for.
+pub fn comes(t: &mut Thread, code: c_int) {
+    refuse_gs(code);
+    switching::stop();
+    switching::bind(t);
+}
 
 /// Gives up before the program sets GS.
 pub fn refuse_gs(code: c_int) {
@@ -29,8 +38,8 @@ extern "C" fn dh_sets_gs() {
 }
 
 interpose! {
-    fn arch_prctl(_t; code: c_int, address: usize) -> c_int {
-        refuse_gs(code);
+    fn arch_prctl(t; code: c_int, address: usize) -> c_int {
+        comes(t, code);
         real!(arch_prctl: fn(c_int, usize) -> c_int)(code, address)
     }
 }

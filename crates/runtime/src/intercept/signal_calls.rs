@@ -1,12 +1,13 @@
 //! Installing handlers, changing masks' owners, sending signals within the process. See `crate::signals`.
 
-use super::interpose;
+use super::{crash_handlers, interpose};
 use crate::clock;
 use crate::ending;
 use crate::observe;
 use crate::outside;
 use crate::real::real;
 use crate::signals::{self, Handler, bit};
+use crate::switching;
 use crate::sys::{c_result, fail, getpid, sys};
 use crate::thread::Thread;
 use crate::timers;
@@ -39,8 +40,7 @@ unsafe fn set_crash(signal: c_int, new: *const libc::sigaction, old: *mut libc::
     }
     // SAFETY: the caller's actions.
     unsafe {
-        let result =
-            real!(sigaction: fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int)(signal, new, old);
+        let result = crash_handlers::set(signal, new, old);
         if result == 0 && !old.is_null() && ending::is_ours((*old).sa_sigaction) {
             *old = core::mem::zeroed();
         }
@@ -96,6 +96,7 @@ fn to_thread(t: &mut Thread, pthread: pthread_t, signal: c_int, code: c_int, val
         return libc::EINVAL;
     }
     if signals::synchronous(signal) {
+        comes_itself(t, target);
         // SAFETY: a signal to a thread of ours.
         return unsafe { -(sys!(libc::SYS_tgkill, getpid(), target.kernel_id, signal) as c_int) };
     }
@@ -104,6 +105,15 @@ fn to_thread(t: &mut Thread, pthread: pthread_t, signal: c_int, code: c_int, val
     point(Operation::Continue);
     signals::deliver(t);
     0
+}
+
+/// The kernel is about to call a handler in a thread.
+fn comes_itself(t: &mut Thread, target: &mut Thread) {
+    if t.id == target.id {
+        switching::go_home(t);
+    } else {
+        switching::recall(target);
+    }
 }
 
 interpose! {
@@ -137,6 +147,7 @@ interpose! {
     }
     fn raise(t; signal: c_int) -> c_int {
         if signals::synchronous(signal) {
+            switching::go_home(t);
             return c_result(sys!(libc::SYS_tgkill, getpid(), t.kernel_id, signal)) as c_int;
         }
         signals::tells(t, signal);
@@ -186,7 +197,12 @@ interpose! {
                 signals::deliver(t);
                 0
             }
-            _ => c_result(sys!(libc::SYS_tgkill, pid, thread, signal)) as c_int,
+            target => {
+                if let Some(target) = target {
+                    comes_itself(t, target);
+                }
+                c_result(sys!(libc::SYS_tgkill, pid, thread, signal)) as c_int
+            }
         }
     }
     fn alarm(t; seconds: c_uint) -> c_uint {

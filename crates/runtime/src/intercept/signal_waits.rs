@@ -26,6 +26,7 @@ unsafe fn wait_in(t: &mut Thread, set: u64, info: *mut siginfo_t, deadline: Opti
             }
             return Ok(signal);
         }
+        crate::switching::go_home(t);
         // SAFETY: the caller's buffer, our set.
         let signal = unsafe { sys!(libc::SYS_rt_sigtimedwait, &raw const set, info, &raw const zero, 8usize) };
         if signal > 0 {
@@ -96,6 +97,7 @@ interpose! {
     }
     fn sigsuspend(t; mask: *const u64) -> c_int {
         point(Operation::External);
+        crate::switching::go_home(t);
         let old = t.mask;
         t.mask = *mask;
         signals::collect();

@@ -37,8 +37,9 @@ unsafe fn without_plan(mut environment: Strings) -> Option<Vec<*const c_char>> {
 
 macro_rules! spawn {
     ($($name:ident),*) => { interpose! { $(
-        fn $name(_t; pid: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: Strings, environment: Strings) -> c_int {
+        fn $name(t; pid: *mut pid_t, file: *const c_char, actions: *const c_void, attributes: *const c_void, arguments: Strings, environment: Strings) -> c_int {
             point(Operation::External);
+            crate::switching::go_home(t);
             scheduler().others = true;
             scheduler().trail.flush();
             let own = without_plan(environment);
@@ -61,8 +62,9 @@ unsafe extern "C" {
 const NO_SHELL: c_int = 127 << 8;
 
 interpose! {
-    fn popen(_t; command: *const c_char, mode: *const c_char) -> *mut c_void {
+    fn popen(t; command: *const c_char, mode: *const c_char) -> *mut c_void {
         point(Operation::External);
+        crate::switching::go_home(t);
         scheduler().others = true;
         scheduler().trail.flush();
         let call = real!(popen: fn(*const c_char, *const c_char) -> *mut c_void);

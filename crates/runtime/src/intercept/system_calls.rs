@@ -54,6 +54,9 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             libc::SYS_wait4 => children::wait4(fd, b as *mut c_int, c as c_int, d as *mut c_void) as isize,
             libc::SYS_flock => file_locks::flock(fd, b as c_int) as isize,
             libc::SYS_execve | libc::SYS_execveat => {
+                if let Some(t) = crate::token::me() {
+                    crate::switching::go_home(t);
+                }
                 let result = processor::lent(|| sys!(number, a, b, c, d, e));
                 crate::sys::c_result(result)
             }
@@ -73,7 +76,9 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
                 return None;
             }
             libc::SYS_arch_prctl => {
-                super::segments::refuse_gs(fd);
+                if let Some(t) = crate::token::me() {
+                    super::segments::comes(t, fd);
+                }
                 return None;
             }
             libc::SYS_exit_group => exits::_exit(fd),
@@ -86,6 +91,7 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
 unsafe fn processors(number: c_long, thread: c_int, size: usize, mask: usize) -> Option<isize> {
     if number == libc::SYS_sched_setaffinity {
         processor::release();
+        crate::switching::stop();
         return None;
     }
     // SAFETY: the caller's arguments; what succeeds had a mask of so many bytes.

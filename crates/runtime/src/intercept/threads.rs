@@ -11,7 +11,7 @@ use crate::sys::{gettid, sys};
 use crate::thread::{FixedState, NEVER, StartRoutine, Thread};
 use crate::token::{self, point, scheduler, wait};
 use crate::wait::{Outcome, Wait};
-use crate::{clock, journal, lock_order, misuse, observe, report, stuck, tls};
+use crate::{clock, journal, lock_order, misuse, observe, report, stuck, switching, tls};
 use alloc::vec::Vec;
 use core::ffi::c_void;
 use core::sync::atomic::AtomicU32;
@@ -84,6 +84,7 @@ fn adopt(t: &mut Thread) {
         t.gone_word = word;
     }
     crate::ending::alternate_stack(t, t.alternate);
+    switching::adopt(t);
 }
 
 extern "C" fn begin(record: *mut c_void) -> *mut c_void {
@@ -138,6 +139,7 @@ pub unsafe fn create(
     argument: *mut c_void,
 ) -> c_int {
     point(Operation::Create);
+    switching::go_home(t);
     crate::functions::creates();
     reap();
     let stamp = token::next_stamp();
@@ -149,6 +151,7 @@ pub unsafe fn create(
         child.argument = argument;
         child.mask = t.mask;
         child.alternate = crate::ending::new_stack();
+        switching::make_room(child);
         let mut size = stack_limit() as usize;
         if !attributes.is_null() {
             let mut state = 0;
@@ -172,6 +175,7 @@ pub unsafe fn create(
         }
         if result != 0 {
             crate::ending::give_back_stack(child);
+            switching::give_room_back(child);
             scheduler().threads.remove_last();
             return result;
         }

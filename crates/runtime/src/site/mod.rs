@@ -25,7 +25,7 @@ use core::arch::{asm, global_asm};
 use core::ops::Range;
 use deadheat_model::{Access, ByteRange, MemoryOrder, SiteId, SiteKind, ThreadId};
 use deadheat_wire::channel::module_key;
-use deadheat_wire::object::{PATCH_SIZE, SITE_SIZE, SiteDesc};
+use deadheat_wire::object::{PATCH_SIZE, SITE_SIZE, SiteDesc, UNIT_OPAQUE_ASSEMBLY, UNIT_SIZE};
 use deadheat_wire::plan::{Mode, Targets};
 use deadheat_wire::record::{self, Notice, Record};
 
@@ -165,6 +165,9 @@ fn register(tables: &ModuleTables) {
     if registry.modules.iter().any(|m| m.own == tables.own && !m.calls) {
         return;
     }
+    if opaque(range(tables.units)) {
+        crate::switching::stop();
+    }
     if let Some(module) = Module::named(tables.own, false) {
         registry.modules.push(Module {
             descs: range(tables.descs),
@@ -175,6 +178,17 @@ fn register(tables: &ModuleTables) {
             ..module
         });
     }
+}
+
+/// Whether one of these units has assembly that nobody looked into.
+fn opaque(units: Range<u64>) -> bool {
+    if units.is_empty() {
+        return false;
+    }
+    // SAFETY: rows of the module's table.
+    let rows = unsafe { core::slice::from_raw_parts(units.start as *const u8, (units.end - units.start) as usize) };
+    let flags = |row: &[u8]| row.last_chunk().map_or(0, |flags| u32::from_le_bytes(*flags));
+    rows.chunks_exact(UNIT_SIZE).any(|row| flags(row) & UNIT_OPAQUE_ASSEMBLY != 0)
 }
 
 /// Registers the file that holds the address `own` as a module whose sites are calls; its number. `budget` is the word

@@ -66,8 +66,7 @@ impl Scheduler {
         let stands = u32::from(matches!(t.next, Operation::Access(_)));
         self.standing += stands;
         self.trail.turned(t.id, self.step);
-        switching::give(to);
-        switching::await_turn(t);
+        switching::pass(t, to);
         self.standing -= stands;
         self.resumed(t);
     }
