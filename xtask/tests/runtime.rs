@@ -156,7 +156,8 @@ fn repeats(program: &Path, argument: &str, output: &str, end: EndKind) {
     }
 }
 
-/// Exchanging threads in user space changes neither schedule nor output.
+/// Exchanging threads in user space changes neither schedule nor output. (Of a program with child processes the
+/// schedule does not repeat anyway.)
 fn exchanges(program: &Path, argument: &str) {
     for (name, policy) in [
         ("fifo", Policy::Fifo),
@@ -176,7 +177,10 @@ fn exchanges(program: &Path, argument: &str) {
             assert_eq!(user.output, kernel.output, "{program:?} {argument} {name}");
             assert_eq!(user.how(), kernel.how(), "{program:?} {argument} {name}");
             assert!(user.how().is_some(), "{program:?} {argument} {name}");
-            assert_eq!(user.hash(), kernel.hash(), "{program:?} {argument} {name}");
+            let processes = user.records.iter().filter(|r| matches!(r, Record::Ended(_))).count();
+            if processes == 1 {
+                assert_eq!(user.hash(), kernel.hash(), "{program:?} {argument} {name}");
+            }
         }
     }
 }
@@ -187,8 +191,18 @@ fn switches_in_user_space_are_the_same() {
     exchanges(&build("library.cc"), "");
     let endings = build("endings.c");
     for argument in [
-        "segv", "abort", "assert", "overflow", "exit", "_exit", "quick_exit", "lock-order", "self-deadlock",
-        "lost-wakeup", "hang", "main-leaves",
+        "segv",
+        "abort",
+        "assert",
+        "overflow",
+        "exit",
+        "_exit",
+        "quick_exit",
+        "lock-order",
+        "self-deadlock",
+        "lost-wakeup",
+        "hang",
+        "main-leaves",
     ] {
         exchanges(&endings, argument);
     }
@@ -198,7 +212,9 @@ fn switches_in_user_space_are_the_same() {
     }
     exchanges(&build("addresses.c"), "");
     exchanges(&build("many.c"), "500");
-    exchanges(&build("thread_state.c"), "");
+    let state = build("thread_state.c");
+    exchanges(&state, "");
+    exchanges(&state, "fork");
 }
 
 #[test]

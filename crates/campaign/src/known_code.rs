@@ -3,8 +3,8 @@
 
 use crate::describe::unordered_proves;
 use crate::site_index::SiteIndex;
-use deadheat_confirm::Stage;
 use deadheat_confirm::Records;
+use deadheat_confirm::Stage;
 
 /// Has further runs exchange threads in user space if, by its files and the records of an ordinary run, that is safe.
 pub fn exchange_threads(stage: &mut Stage, ordinary: &Records) {

@@ -276,7 +276,13 @@ impl Stage {
     /// The same with switches by the kernel, whatever other runs do: what was found does not come from how they switch.
     pub fn repeat(&self, plan: &Plan) -> Result<Run, RunError> {
         let exchanges = None;
-        self.run_with(plan, Plan { exchanges, ..self.given(plan) })
+        self.run_with(
+            plan,
+            Plan {
+                exchanges,
+                ..self.given(plan)
+            },
+        )
     }
 
     fn run_with(&self, plan: &Plan, given: Plan) -> Result<Run, RunError> {
@@ -365,7 +371,13 @@ impl Stage {
         let directory = self.scratch.run()?;
         // A debugger knows threads as the kernel does.
         let exchanges = None;
-        self.files(&directory, Some(&Plan { exchanges, ..self.given(plan) }))?;
+        self.files(
+            &directory,
+            Some(&Plan {
+                exchanges,
+                ..self.given(plan)
+            }),
+        )?;
         let mut text = String::from("set confirm off\nset pagination off\n");
         for name in ["LINES", "COLUMNS"] {
             text += &format!("unset environment {name}\n");

@@ -151,7 +151,14 @@ fn take_control(plan: Plan) {
 fn is_this(program: &str) -> bool {
     let mut own = [0u8; libc::PATH_MAX as usize];
     // SAFETY: a path with its end, a buffer of ours.
-    let len = unsafe { sys!(libc::SYS_readlink, c"/proc/self/exe".as_ptr(), own.as_mut_ptr(), own.len()) };
+    let len = unsafe {
+        sys!(
+            libc::SYS_readlink,
+            c"/proc/self/exe".as_ptr(),
+            own.as_mut_ptr(),
+            own.len()
+        )
+    };
     usize::try_from(len).is_ok_and(|len| own[..len] == *program.as_bytes())
 }
 

@@ -188,7 +188,8 @@ fn opaque(units: Range<u64>) -> bool {
     // SAFETY: rows of the module's table.
     let rows = unsafe { core::slice::from_raw_parts(units.start as *const u8, (units.end - units.start) as usize) };
     let flags = |row: &[u8]| row.last_chunk().map_or(0, |flags| u32::from_le_bytes(*flags));
-    rows.chunks_exact(UNIT_SIZE).any(|row| flags(row) & UNIT_OPAQUE_ASSEMBLY != 0)
+    rows.chunks_exact(UNIT_SIZE)
+        .any(|row| flags(row) & UNIT_OPAQUE_ASSEMBLY != 0)
 }
 
 /// Registers the file that holds the address `own` as a module whose sites are calls; its number. `budget` is the word
