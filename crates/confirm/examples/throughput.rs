@@ -1,6 +1,7 @@
-//! How many runs a second: `throughput RUNS alone|served PROGRAM ARGS` makes runs of a program under random schedules,
+//! How many runs a second: `throughput RUNS alone|served|exchanged PROGRAM ARGS` makes runs of a program under random schedules,
 //! with locks watched, one after the other, and prints runs in a second of time and in a second of processor time (the
-//! tool's, the program's and the kernel's for both). `alone` starts each run by itself, `served` has a server fork them.
+//! tool's, the program's and the kernel's for both). `alone` starts each run by itself, `served` has a server fork them,
+//! `exchanged` has the runs switch in user space, too.
 
 use deadheat_confirm::{Program, Stage, StageOptions};
 use deadheat_wire::plan::{Mode, Plan, Policy, Targets};
@@ -8,15 +9,20 @@ use std::time::Instant;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut words = std::env::args_os().skip(1);
-    let usage = "usage: throughput RUNS alone|served PROGRAM ARGS";
+    let usage = "usage: throughput RUNS alone|served|exchanged PROGRAM ARGS";
     let runs: u64 = words.next().and_then(|n| n.to_str()?.parse().ok()).ok_or(usage)?;
-    let served = words.next().ok_or(usage)? == "served";
+    let way = words.next().ok_or(usage)?;
+    let served = way != "alone";
     let program = Program::find(&words.next().ok_or(usage)?, words.collect())?;
     let mut stage = Stage::new(program, StageOptions::default())?;
     let ordinary = stage.run(&Plan::new(Mode::Schedule, Policy::Fifo))?.records;
     stage.leave_network(&ordinary);
     if served {
         stage.serve(&ordinary);
+    }
+    if way == "exchanged" {
+        let program = ordinary.modules.first().ok_or("the program tells of no module")?;
+        stage.exchange_threads(program.path.clone());
     }
     let (begun, used) = (Instant::now(), processor_time()?);
     for seed in 1..=runs {
