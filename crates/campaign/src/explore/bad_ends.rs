@@ -31,7 +31,7 @@ impl Explorer<'_> {
                 unrepeated += 1;
                 continue;
             };
-            let Ok(again) = stage.run(&ending.plan) else {
+            let Ok(again) = stage.repeat(&ending.plan) else {
                 unrepeated += 1;
                 continue;
             };

@@ -35,6 +35,7 @@ fn mapped(address: *mut c_void, len: usize) {
 /// # Safety
 /// As `mmap`.
 unsafe fn map(hint: *mut c_void, len: usize, prot: c_int, flags: c_int, fd: c_int, offset: i64) -> *mut c_void {
+    super::thread_state::makes_code(prot);
     let call = |hint: *mut c_void| {
         // SAFETY: the caller's arguments.
         c_result(unsafe { sys!(libc::SYS_mmap, hint, len, prot, flags, fd, offset) }) as *mut c_void

@@ -11,9 +11,9 @@ use crate::switching;
 use crate::sys::{c_result, fail, getpid, sys};
 use crate::thread::Thread;
 use crate::timers;
-use crate::token::{point, scheduler};
+use crate::token::{self, point, scheduler};
 use core::ffi::c_void;
-use deadheat_model::{ObjectKind, Operation};
+use deadheat_model::{ObjectKind, Operation, ThreadId};
 use libc::{c_int, c_uint, itimerval, pthread_t, timeval};
 
 /// The handler that the kernel has for a signal; `None` for the default.
@@ -165,6 +165,13 @@ interpose! {
         let unhandled = signals::handler(signal).address == libc::SIG_DFL
             && scheduler().threads.iter().any(|o| o.mask & bit(signal) == 0);
         if !inside || unhandled {
+            if signals::synchronous(signal) {
+                // The kernel takes the process's first thread, if that does not block it.
+                switching::go_home(t);
+                if let Some(main) = token::thread(ThreadId::MAIN) {
+                    switching::recall(main);
+                }
+            }
             let result = c_result(sys!(libc::SYS_kill, pid, signal)) as c_int;
             point(Operation::External);
             // Whether the process is still there, say.

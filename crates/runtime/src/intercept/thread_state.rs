@@ -4,7 +4,7 @@
 use super::interpose;
 use crate::memory;
 use crate::real::real;
-use crate::switching::{bind, exchanges, go_home};
+use crate::switching::{bind, exchanges, go_home, stop};
 use crate::thread::Thread;
 use core::ffi::c_void;
 use libc::{c_char, c_int, c_long, c_uint, c_ulong, gid_t, id_t, pid_t, pthread_t, size_t, uid_t};
@@ -60,12 +60,27 @@ interpose! {
         comes(t, libc::SYS_prctl, option);
         real!(prctl: fn(c_int, c_ulong, c_ulong, c_ulong, c_ulong) -> c_int)(option, a, b, c, d)
     }
+    fn mprotect(_t; address: *mut c_void, size: size_t, protection: c_int) -> c_int {
+        makes_code(protection);
+        real!(mprotect: fn(*mut c_void, size_t, c_int) -> c_int)(address, size, protection)
+    }
+    fn pkey_mprotect(_t; address: *mut c_void, size: size_t, protection: c_int, key: c_int) -> c_int {
+        makes_code(protection);
+        real!(pkey_mprotect: fn(*mut c_void, size_t, c_int, c_int) -> c_int)(address, size, protection, key)
+    }
     fn sigaltstack(t; new: *const c_void, old: *mut c_void) -> c_int {
         go_home(t);
         if !new.is_null() {
             bind(t);
         }
         real!(sigaltstack: fn(*const c_void, *mut c_void) -> c_int)(new, old)
+    }
+}
+
+/// The program makes memory that can be run, in which nobody has looked.
+pub fn makes_code(protection: c_int) {
+    if protection & libc::PROT_EXEC != 0 {
+        stop();
     }
 }
 
@@ -104,6 +119,9 @@ pub fn comes(t: &mut Thread, number: c_long, first: c_int) {
                 | libc::SYS_unshare
         ),
     };
+    if matches!(number, libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mmap) {
+        makes_code(libc::PROT_EXEC);
+    }
     if own { bind(t) } else { go_home(t) }
 }
 
