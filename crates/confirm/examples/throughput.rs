@@ -1,6 +1,6 @@
 //! How many runs a second: `throughput RUNS alone|served|exchanged PROGRAM ARGS` makes runs of a program under random schedules,
 //! with locks watched, one after the other, and prints runs in a second of time and in a second of processor time (the
-//! tool's, the program's and the kernel's for both). `alone` starts each run by itself, `served` has a server fork them,
+//! tool's, the program's and the kernel's for both), and the microseconds of that for each switch. `alone` starts each run by itself, `served` has a server fork them,
 //! `exchanged` has the runs switch in user space, too.
 
 use deadheat_confirm::{Program, Stage, StageOptions};
@@ -24,13 +24,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let program = ordinary.modules.first().ok_or("the program tells of no module")?;
         stage.exchange_threads(program.path.clone());
     }
+    let mut switches = 0;
     let (begun, used) = (Instant::now(), processor_time()?);
     for seed in 1..=runs {
         let targets = Targets {
             lock_order: true,
             ..Targets::default()
         };
-        stage.run(&Plan::new(Mode::Confirm(targets), Policy::Random { seed, switch: 205 }))?;
+        let run = stage.run(&Plan::new(Mode::Confirm(targets), Policy::Random { seed, switch: 205 }))?;
+        switches += run.records.ended.map_or(0, |ended| ended.switches);
     }
     if served && stage.served() < runs {
         return Err("not all runs were served".into());
@@ -38,11 +40,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // A server's time counts once it has ended.
     drop(stage);
     let rate = |seconds: f64| runs as f64 / seconds;
-    println!(
-        "{:.1} {:.1}",
-        rate(begun.elapsed().as_secs_f64()),
-        rate(processor_time()? - used)
-    );
+    let (elapsed, used) = (begun.elapsed().as_secs_f64(), processor_time()? - used);
+    let each = used * 1e6 / switches as f64;
+    println!("{:.1} {:.1} {each:.3}", rate(elapsed), rate(used));
     Ok(())
 }
 

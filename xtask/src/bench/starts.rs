@@ -1,5 +1,6 @@
-//! How many runs of a small program are made in a second, on one core: by itself, started by the tool one by one, and
-//! forked by a server of runs. The tool's own part is an example of `confirm`, which makes the runs as a hunt does.
+//! How many runs of a small program are made in a second, on one core: by itself, started by the tool one by one, forked
+//! by a server of runs, and so with threads exchanged in user space; and what a switch between two threads costs that
+//! do nothing else, by the kernel and in user space. The tool's own part is an example of `confirm`, which makes the runs as a hunt does.
 
 use std::error::Error;
 use std::fs::File;
@@ -15,6 +16,10 @@ use crate::process;
 
 /// Name of the program.
 pub const NAME: &str = "start";
+/// The program of threads that do nothing but switch.
+const TURNS: &str = "turns";
+/// Runs of it.
+const RUNS_OF_TURNS: usize = 20;
 /// Runs of a round, of each kind.
 const RUNS: usize = 400;
 /// The core.
@@ -22,27 +27,38 @@ const CORE: &str = "0";
 /// First argument of the process that starts a program by itself.
 pub const FLAG: &str = "--start";
 
-/// Runs in a second of time, and in one of processor time, of one round.
-pub type Rate = [f64; 2];
-/// Of each round: by itself, one by one, by a server.
-pub type Rates = [Vec<Rate>; 3];
+/// Runs in a second of time, and in one of processor time, of one round; microseconds of processor time for each switch.
+pub type Rate = [f64; 3];
+
+/// What was measured in each round.
+#[derive(Default)]
+pub struct Rates {
+    /// By itself, one by one, by a server, by one and in user space.
+    pub runs: [Vec<Rate>; 4],
+    /// Switches by the kernel and in user space.
+    pub switches: [Vec<Rate>; 2],
+}
 
 /// Builds and measures.
 pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>> {
-    let source = layout::root().join(format!("benches/kernels/{NAME}.c"));
-    let build = |suffix: &str, mut compiler: Command| -> Result<PathBuf, String> {
-        let file = directory.join(format!("{NAME}.{suffix}"));
+    let build = |name: &str, suffix: &str, mut compiler: Command| -> Result<PathBuf, String> {
+        let source = layout::root().join(format!("benches/kernels/{name}.c"));
+        let file = directory.join(format!("{name}.{suffix}"));
         compiler
             .args(["-O2", "-g", "-pthread"])
-            .arg(&source)
+            .arg(source)
             .arg("-o")
             .arg(&file);
         process::run(&mut compiler)?;
         Ok(file)
     };
-    let mut tool = Command::new(layout::dist().join(part::TOOL));
-    tool.arg("cc");
-    let (native, deadheat) = (build("native", Command::new("clang-22"))?, build("deadheat", tool)?);
+    let tool = || {
+        let mut tool = Command::new(layout::dist().join(part::TOOL));
+        tool.arg("cc");
+        tool
+    };
+    let native = build(NAME, "native", Command::new("clang-22"))?;
+    let (deadheat, turns) = (build(NAME, "deadheat", tool())?, build(TURNS, "deadheat", tool())?);
     let mut example = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
     example.current_dir(layout::root());
     example.args([
@@ -60,13 +76,18 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>>
         eprintln!("{NAME}: round {round} of {rounds}");
         let mut itself = Command::new(std::env::current_exe()?);
         itself.arg("bench").arg(FLAG).arg(&native);
-        let by_tool = |way: &str| {
+        let of = |program: &Path, runs: usize, way: &str| {
             let mut command = Command::new(&throughput);
-            command.arg(RUNS.to_string()).arg(way).arg(&deadheat);
+            command.arg(runs.to_string()).arg(way).arg(program);
             command
         };
-        for (rate, command) in rates.iter_mut().zip([itself, by_tool("alone"), by_tool("served")]) {
-            let measured = numbers(&command)?;
+        let by_tool = |way| of(&deadheat, RUNS, way);
+        let switching = |way| of(&turns, RUNS_OF_TURNS, way);
+        let commands = [itself, by_tool("alone"), by_tool("served"), by_tool("exchanged")];
+        let ways = [switching("served"), switching("exchanged")];
+        let all = rates.runs.iter_mut().chain(&mut rates.switches);
+        for (rate, command) in all.zip(commands.iter().chain(&ways)) {
+            let measured = numbers(command)?;
             if round > 0 {
                 rate.push(measured);
             }
@@ -75,7 +96,7 @@ pub fn measure(directory: &Path, rounds: usize) -> Result<Rates, Box<dyn Error>>
     Ok(rates)
 }
 
-/// Runs a command on one core and reads the two numbers that it prints.
+/// Runs a command on one core and reads the numbers that it prints.
 fn numbers(command: &Command) -> Result<Rate, Box<dyn Error>> {
     let mut pinned = Command::new("taskset");
     pinned
@@ -110,6 +131,7 @@ pub fn child(program: &Path) -> crate::Outcome {
         let usage = getrusage(who)?;
         used += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     }
-    println!("{:.1} {:.1}", RUNS as f64 / seconds, RUNS as f64 / (used as f64 / 1e6));
+    // Of its switches nothing is known.
+    println!("{:.1} {:.1} 0", RUNS as f64 / seconds, RUNS as f64 / (used as f64 / 1e6));
     Ok(())
 }

@@ -21,6 +21,8 @@ const BOTH: f64 = 1.3;
 const LOCK: f64 = 1.5;
 /// Runs of a small program in a second, on one core.
 const RUNS: f64 = 800.0;
+/// Processor time of a switch in user space, µs.
+const SWITCH: f64 = 0.5;
 
 pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
@@ -99,14 +101,23 @@ pub fn text(results: &[Measured], starts: Option<&Rates>, runs: usize) -> String
 fn throughput(text: &mut String, rates: &Rates) {
     let middle = |rounds: &Vec<Rate>, which: usize| median(rounds.iter().map(|rate| rate[which]).collect());
     let cells = rates
+        .runs
         .each_ref()
         .map(|rounds| format!("{:.0} ({:.0})", middle(rounds, 0), middle(rounds, 1)));
-    let under = if middle(&rates[2], 0) >= RUNS { "" } else { " **under**" };
+    let under = if middle(&rates.runs[3], 0) >= RUNS { "" } else { " **under**" };
     let _ = writeln!(
         text,
         "\n## Runs of a small program in a second, on one core\n\nIn brackets: in a second of processor time.\n\n| native, by itself \
-         | started one by one | forked by a server | at least |\n|---|---|---|---|\n| {}{under} | {RUNS:.0} |",
+         | started one by one | forked by a server | and switching in user space | at least |\n|---|---|---|---|---|\n\
+         | {}{under} | {RUNS:.0} |",
         cells.join(" | ")
+    );
+    let [kernel, user] = rates.switches.each_ref().map(|rounds| middle(rounds, 2));
+    let over = if user <= SWITCH { "" } else { " **over**" };
+    let _ = writeln!(
+        text,
+        "\n## Processor time of a switch, µs, the scheduler's part and the program's included\n\n| by the kernel | in user space \
+         | at most |\n|---|---|---|\n| {kernel:.2} | {user:.2}{over} | {SWITCH} |"
     );
 }
 
