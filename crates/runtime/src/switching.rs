@@ -26,7 +26,7 @@ use crate::sys::{gettid, sys};
 use crate::thread::Thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
-use deadheat_model::ThreadId;
+use deadheat_model::{Operation, ThreadId};
 use libc::ucontext_t;
 use registers::{Registers, dh_exchange, dh_go_on, dh_leave};
 
@@ -181,7 +181,8 @@ pub fn pass(from: &mut Thread, to: &mut Thread) {
     let result = unsafe {
         let saved = &mut to.switching.registers;
         if exchange.goes_on && saved.are_saved() && to.mask == (*exchange.carrier).mask {
-            dh_exchange(&mut from.switching.registers, saved, GIVEN)
+            let in_statement = u32::from(!is_in_call(from));
+            dh_exchange(&mut from.switching.registers, saved, GIVEN, in_statement)
         } else {
             leave(from, to)
         }
@@ -191,6 +192,12 @@ pub fn pass(from: &mut Thread, to: &mut Thread) {
         wake(&from.turn);
         await_turn(from);
     }
+}
+
+/// Whether a thread surely stops in a call that the program made, and that may change whatever calls may.
+fn is_in_call(t: &Thread) -> bool {
+    use Operation::{Acquire, Create, Join, Release};
+    t.handlers == 0 && matches!(t.next, Acquire(..) | Release(..) | Create | Join(_))
 }
 
 /// The carrier leaves a thread, whose turn it was, and waits apart; another kernel thread goes on with `to`.

@@ -74,6 +74,8 @@ pub struct Thread {
     pub pending: u64,
     /// Flags of the handler that ran last, for restarting calls.
     pub handler_flags: i32,
+    /// Handlers of signals that it runs, one within another, in the midst of whatever it was at.
+    pub handlers: u32,
     /// Cancellation was asked for.
     pub cancelled: bool,
     /// Cancellation is switched off.
@@ -173,6 +175,7 @@ impl Threads {
             mask: 0,
             pending: 0,
             handler_flags: libc::SA_RESTART,
+            handlers: 0,
             cancelled: false,
             uncancellable: false,
             detached: false,

@@ -132,6 +132,10 @@ pub fn child(program: &Path) -> crate::Outcome {
         used += usage.user_time().num_microseconds() + usage.system_time().num_microseconds();
     }
     // Of its switches nothing is known.
-    println!("{:.1} {:.1} 0", RUNS as f64 / seconds, RUNS as f64 / (used as f64 / 1e6));
+    println!(
+        "{:.1} {:.1} 0",
+        RUNS as f64 / seconds,
+        RUNS as f64 / (used as f64 / 1e6)
+    );
     Ok(())
 }

@@ -104,7 +104,11 @@ fn throughput(text: &mut String, rates: &Rates) {
         .runs
         .each_ref()
         .map(|rounds| format!("{:.0} ({:.0})", middle(rounds, 0), middle(rounds, 1)));
-    let under = if middle(&rates.runs[3], 0) >= RUNS { "" } else { " **under**" };
+    let under = if middle(&rates.runs[3], 0) >= RUNS {
+        ""
+    } else {
+        " **under**"
+    };
     let _ = writeln!(
         text,
         "\n## Runs of a small program in a second, on one core\n\nIn brackets: in a second of processor time.\n\n| native, by itself \
@@ -199,7 +203,10 @@ mod tests {
             samples,
             granules: 3,
         };
-        let rates = [1200.0, 200.0, 799.0].map(|rate| vec![[rate, 2.0 * rate]]);
+        let rates = Rates {
+            runs: [1200.0, 200.0, 900.0, 799.0].map(|rate| vec![[rate, 2.0 * rate, 0.0]]),
+            switches: [2.0, 0.6].map(|each| vec![[100.0, 100.0, each]]),
+        };
         let text = text(&[measured], Some(&rates), 3);
         assert!(
             text.contains("| matmul | 1.000 s | 4.00 | 1.10 | 1.50 | 2.00 | 1.00 |"),
@@ -210,9 +217,10 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("| 1200 (2400) | 200 (400) | 799 (1598) **under** | 800 |"),
+            text.contains("| 1200 (2400) | 200 (400) | 900 (1800) | 799 (1598) **under** | 800 |"),
             "{text}"
         );
+        assert!(text.contains("| 2.00 | 0.60 **over** | 0.5 |"), "{text}");
         assert!(text.contains("Median of run 1 / TSan: 0.50 **over**"), "{text}");
     }
 }

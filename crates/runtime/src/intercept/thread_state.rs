@@ -64,6 +64,10 @@ interpose! {
         makes_code(protection);
         real!(mprotect: fn(*mut c_void, size_t, c_int) -> c_int)(address, size, protection)
     }
+    fn pkey_alloc(_t; flags: c_uint, rights: c_uint) -> c_int {
+        stop();
+        real!(pkey_alloc: fn(c_uint, c_uint) -> c_int)(flags, rights)
+    }
     fn pkey_mprotect(_t; address: *mut c_void, size: size_t, protection: c_int, key: c_int) -> c_int {
         makes_code(protection);
         real!(pkey_mprotect: fn(*mut c_void, size_t, c_int, c_int) -> c_int)(address, size, protection, key)
@@ -119,8 +123,11 @@ pub fn comes(t: &mut Thread, number: c_long, first: c_int) {
                 | libc::SYS_unshare
         ),
     };
-    if matches!(number, libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mmap) {
-        makes_code(libc::PROT_EXEC);
+    if matches!(
+        number,
+        libc::SYS_mmap | libc::SYS_mprotect | libc::SYS_pkey_alloc | libc::SYS_pkey_mprotect
+    ) {
+        stop();
     }
     if own { bind(t) } else { go_home(t) }
 }
