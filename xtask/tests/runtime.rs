@@ -217,6 +217,16 @@ fn switches_in_user_space_are_the_same() {
     exchanges(&state, "fork");
 }
 
+/// At a site a thread may be in the midst of whatever registers there are.
+#[test]
+fn registers_are_kept_at_sites() {
+    let mut plugin = OsString::from("-fpass-plugin=");
+    plugin.push(dist().join("lib/deadheat/libdeadheat_pass.so"));
+    let program = build_with("registers.c", &["-mavx2".as_ref(), &plugin]);
+    exchanges(&program, "");
+    assert_eq!(run(&program, "", random(3), "registers").output, "1\n");
+}
+
 #[test]
 fn primitives() {
     let program = build("primitives.c");
