@@ -103,6 +103,7 @@ unsafe extern "C" fn serve(environment: Environment) {
         set(TOOL_ENDED, &action, &raw mut before.action);
         sys!(libc::SYS_prctl, libc::PR_SET_PDEATHSIG, TOOL_ENDED, 0i32, 0i32, 0i32);
         hold_pages();
+        crate::switching::Registers::can_be_exchanged();
         let fork = real!(_Fork: fn() -> i32);
         answer(&HELLO);
         let mut request = [0u8; LONGEST];

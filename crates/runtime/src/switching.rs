@@ -28,7 +28,8 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use deadheat_model::{Operation, ThreadId};
 use libc::ucontext_t;
-use registers::{Registers, dh_exchange, dh_go_on, dh_leave};
+pub use registers::Registers;
+use registers::{dh_exchange, dh_go_on, dh_leave};
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
 const WAKE: i32 = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;

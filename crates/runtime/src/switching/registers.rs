@@ -6,6 +6,7 @@
 use core::arch::{asm, global_asm};
 use core::ffi::c_void;
 use core::mem::offset_of;
+use core::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
 /// Where a thread's registers are kept while another one runs in its place.
 #[repr(C)]
@@ -54,8 +55,23 @@ impl Registers {
         self.stack != 0
     }
 
-    /// Whether the processor and the kernel can do this.
+    /// Whether the processor and the kernel can do this. The first question takes microseconds where the machine is virtual,
+    /// so a server of runs asks it for all of them.
     pub fn can_be_exchanged() -> bool {
+        static ANSWER: AtomicU8 = AtomicU8::new(0);
+        const NO: u8 = 1;
+        const YES: u8 = 2;
+        match ANSWER.load(Relaxed) {
+            0 => {
+                let can = Self::are_supported();
+                ANSWER.store(if can { YES } else { NO }, Relaxed);
+                can
+            }
+            known => known == YES,
+        }
+    }
+
+    fn are_supported() -> bool {
         /// Kernel's word of processor features, and the one by which programs may write the FS base.
         const HWCAP2_FSGSBASE: u64 = 2;
         const XSAVEC: u32 = 2;
