@@ -215,6 +215,7 @@ fn switches_in_user_space_are_the_same() {
     let state = build("thread_state.c");
     exchanges(&state, "");
     exchanges(&state, "fork");
+    exchanges(&state, "end");
 }
 
 /// At a site a thread may be in the midst of whatever registers there are.

@@ -284,7 +284,8 @@ pub unsafe fn set_handler(new: *const libc::sigaction, old: *mut libc::sigaction
 }
 
 extern "C" fn faulted(signal: c_int, info: *const siginfo_t, context: *mut ucontext_t) {
-    if let_through(context) {
+    // SAFETY: the kernel's arguments.
+    if let_through(context) || unsafe { crate::switching::comes_again(signal, info, context.cast()) } {
         return;
     }
     let handler = HANDLER.get();

@@ -19,15 +19,17 @@
 //! Invariants: of all kernel threads only the carrier runs; a thread's kernel thread either is the carrier or waits, with
 //! the thread (its registers are not saved) or on its stack apart (they are). A bound thread is at home.
 
+mod faults;
 mod registers;
 
+pub use faults::{begins, comes_again, ends};
+
 use crate::held::Held;
-use crate::sys::{gettid, sys};
+use crate::sys::sys;
 use crate::thread::Thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use deadheat_model::{Operation, ThreadId};
-use libc::ucontext_t;
 pub use registers::Registers;
 use registers::{dh_exchange, dh_go_on, dh_leave};
 
@@ -262,43 +264,6 @@ pub fn recall(other: &mut Thread) {
     wake(&other.turn);
     while other.turn.load(Acquire) == RECALLED {
         sleep(&other.turn, RECALLED);
-    }
-}
-
-/// A handler of the program's begins that the kernel called; whether [`handled`] is to be called at its end. When the
-/// handler returns the kernel is asked to go on as before, which only the same kernel thread can do, or one with
-/// the same mask whose stack for signals stands in the context.
-///
-/// # Safety
-/// `context` is the kernel's.
-pub unsafe fn handling(context: *mut c_void) -> bool {
-    let Some(t) = crate::token::me_unsettled() else {
-        return false;
-    };
-    let exchange = EXCHANGE.get();
-    // SAFETY: the record of a live thread; words of ours, the kernel's context.
-    unsafe {
-        if !exchange.begun || (*exchange.carrier).kernel_id != gettid() {
-            return false;
-        }
-        if !core::ptr::eq(exchange.carrier, t) {
-            let context = context.cast::<ucontext_t>();
-            let (before, mut mask) = (&raw const (*context).uc_sigmask, 0u64);
-            let set = libc::SIG_SETMASK;
-            sys!(libc::SYS_rt_sigprocmask, set, before, &raw mut mask, 8usize);
-            go_home(t);
-            sys!(libc::SYS_rt_sigprocmask, set, &raw const mask, 0usize, 8usize);
-            sys!(libc::SYS_sigaltstack, 0usize, &raw mut (*context).uc_stack);
-        }
-    }
-    t.switching.bound += 1;
-    true
-}
-
-/// See [`handling`]. Where a handler is left by a jump its thread stays bound.
-pub fn handled() {
-    if let Some(t) = crate::token::me_unsettled() {
-        t.switching.bound -= 1;
     }
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -18,8 +19,10 @@
 
 enum { THREADS = 6, ROUNDS = 20 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static int handled[THREADS], children, jumps, forks;
+static int handled[THREADS], children, jumps, forks, ends;
+static int repaired[THREADS];
 static __thread int number;
+static __thread char *page;
 static __thread sigjmp_buf back;
 
 static void yield(void)
@@ -36,10 +39,14 @@ static void on_fpe(int signal)
     handled[number]++;
 }
 
-static void on_segv(int signal)
+// The fault is repaired, on whichever stack for signals, or left.
+static void on_segv(int signal, siginfo_t *info, void *context)
 {
-    yield();
-    siglongjmp(back, 1);
+    for (int i = 0; i < 3; i++)
+        yield();
+    if (info->si_addr != page) siglongjmp(back, 1);
+    assert(!mprotect(page, 4096, PROT_READ | PROT_WRITE));
+    repaired[number]++;
 }
 
 static int own_name(char *name)
@@ -67,6 +74,7 @@ static void *work(void *argument)
     }
     stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}, told;
     if (number == 1) assert(!sigaltstack(&alternate, 0));
+    page = mmap(0, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     for (int i = 0; i < ROUNDS; i++) {
         // The jump out of a handler leaves the handler's own.
         _MM_SET_ROUNDING_MODE(number % 2 ? _MM_ROUND_UP : _MM_ROUND_DOWN);
@@ -85,6 +93,15 @@ static void *work(void *argument)
         raise(SIGFPE);
         yield();
         syscall(SYS_tgkill, getpid(), id, SIGFPE);
+        assert(!mprotect(page, 4096, PROT_NONE));
+        yield();
+        *(volatile char *)page = 1;
+        assert(repaired[number] == i + 1);
+        assert(!sigaltstack(0, &told) && (told.ss_sp == stack) == (number == 1));
+        assert(!sigprocmask(SIG_BLOCK, 0, &now) && sigismember(&now, SIGUSR1) == (number % 3 == 0));
+        assert(!sigismember(&now, SIGSEGV) && gettid() == id);
+        // Memory that can be run ends exchanges.
+        if (ends && number == 3 && i == ROUNDS / 2) assert(!mprotect(page, 4096, PROT_READ | PROT_EXEC));
         if (number == 2 || i == ROUNDS - 1) {
             if (!sigsetjmp(back, 1)) *(volatile int *)0 = 1;
             __atomic_add_fetch(&jumps, 1, __ATOMIC_RELAXED);
@@ -106,12 +123,14 @@ static void *work(void *argument)
 int main(int count, char **arguments)
 {
     forks = count > 1 && !strcmp(arguments[1], "fork");
+    ends = count > 1 && !strcmp(arguments[1], "end");
     struct sigaction action = {.sa_handler = on_fpe};
     sigaction(SIGFPE, &action, 0);
-    action.sa_handler = on_segv;
+    action.sa_sigaction = on_segv;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigaction(SIGSEGV, &action, 0);
     sigaction(SIGSEGV, 0, &action);
-    assert(action.sa_handler == on_segv);
+    assert(action.sa_sigaction == on_segv && action.sa_flags & SA_ONSTACK);
     pthread_t threads[THREADS];
     for (long i = 0; i < THREADS; i++)
         pthread_create(threads + i, 0, work, (void *)i);

@@ -1,9 +1,9 @@
 //! The program's handlers of crashes, which the kernel calls: ours stands before them, since such a handler has to
-//! return in the kernel thread where it began ([`switching::handling`]).
+//! return in the kernel thread where it began (see `switching/faults.rs`).
 
 use crate::held::Held;
 use crate::real::real;
-use crate::switching;
+use crate::{ending, switching};
 use core::ffi::c_void;
 use libc::{c_int, siginfo_t};
 
@@ -27,7 +27,7 @@ pub unsafe fn set(signal: c_int, new: *const libc::sigaction, old: *mut libc::si
             Some(action) if action.sa_sigaction > libc::SIG_IGN => {
                 let ours = libc::sigaction {
                     sa_sigaction: handle as *const () as usize,
-                    sa_flags: action.sa_flags | libc::SA_SIGINFO,
+                    sa_flags: (action.sa_flags | libc::SA_SIGINFO) & !libc::SA_RESETHAND,
                     ..*action
                 };
                 *known = Some(*action);
@@ -50,9 +50,16 @@ pub unsafe fn set(signal: c_int, new: *const libc::sigaction, old: *mut libc::si
 }
 
 extern "C" fn handle(signal: c_int, info: *const siginfo_t, context: *mut c_void) {
-    if let Some(Some(action)) = ACTIONS.get().get(signal as usize) {
-        // SAFETY: the kernel's arguments.
-        unsafe { run(action.sa_sigaction, signal, info, context) };
+    // SAFETY: the kernel's arguments.
+    unsafe {
+        if let Some(Some(action)) = ACTIONS.get().get(signal as usize).copied()
+            && !switching::comes_again(signal, info, context)
+        {
+            if action.sa_flags & libc::SA_RESETHAND != 0 {
+                ending::restore(signal);
+            }
+            run(action.sa_sigaction, signal, info, context);
+        }
     }
 }
 
@@ -63,11 +70,11 @@ extern "C" fn handle(signal: c_int, info: *const siginfo_t, context: *mut c_void
 pub unsafe fn run(handler: usize, signal: c_int, info: *const siginfo_t, context: *mut c_void) {
     // SAFETY: as demanded; a handler that takes only the signal does not look at the rest.
     unsafe {
-        let bound = switching::handling(context);
+        let bound = switching::begins(context);
         let run: extern "C" fn(c_int, *const siginfo_t, *mut c_void) = core::mem::transmute(handler);
         run(signal, info, context);
         if bound {
-            switching::handled();
+            switching::ends();
         }
     }
 }
