@@ -6,6 +6,7 @@
 
 mod run;
 mod serving;
+mod switching;
 mod traced;
 mod watching;
 
@@ -128,8 +129,6 @@ struct Prepared {
 const USUAL_STACK: u64 = 8 << 20;
 /// A limit beyond this is unusual.
 const LARGE_STACK: u64 = 64 << 30;
-/// Environment variable: how runs switch between threads.
-const SWITCHING_VARIABLE: &str = "DEADHEAT_SWITCHING";
 /// Exit status of a runtime that refuses to go on.
 const REFUSED: i32 = 70;
 
@@ -200,14 +199,6 @@ impl Stage {
         Ok(Stage { exchanges, ..stage })
     }
 
-    /// Further runs of the program at this path, without links, exchange its threads in user space: all of its code, and
-    /// of the libraries it loads, is known. Not where the environment asks for switches by the kernel, to compare.
-    pub fn exchange_threads(&mut self, program: String) {
-        if std::env::var_os(SWITCHING_VARIABLE).is_none_or(|way| way != "kernel") {
-            self.exchanges = Some(program);
-        }
-    }
-
     /// Gives further runs no network of their own if the program, by its files and the records of an ordinary run, has
     /// nothing to do with any.
     pub fn leave_network(&mut self, ordinary: &Records) {
@@ -271,18 +262,6 @@ impl Stage {
     /// run shows too are left out of its records.
     pub fn run(&self, plan: &Plan) -> Result<Run, RunError> {
         self.run_with(plan, self.given(plan))
-    }
-
-    /// The same with switches by the kernel, whatever other runs do: what was found does not come from how they switch.
-    pub fn repeat(&self, plan: &Plan) -> Result<Run, RunError> {
-        let exchanges = None;
-        self.run_with(
-            plan,
-            Plan {
-                exchanges,
-                ..self.given(plan)
-            },
-        )
     }
 
     fn run_with(&self, plan: &Plan, given: Plan) -> Result<Run, RunError> {

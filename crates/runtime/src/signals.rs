@@ -452,10 +452,8 @@ fn run(t: &mut Thread, signal: i32) {
     t.handlers += 1;
     let mut context = [0u64; 128];
     // SAFETY: the program's handler, called as the kernel would; it may never return (siglongjmp).
-    unsafe {
-        let function: extern "C" fn(i32, *mut c_void, *mut c_void) = core::mem::transmute(handler.address);
-        function(signal, info.as_mut_ptr().cast(), context.as_mut_ptr().cast());
-    }
+    let function: extern "C" fn(i32, *mut c_void, *mut c_void) = unsafe { core::mem::transmute(handler.address) };
+    switching::keeping(|| function(signal, info.as_mut_ptr().cast(), context.as_mut_ptr().cast()));
     t.handlers -= 1;
     t.mask = mask;
     t.wait = wait;

@@ -30,7 +30,7 @@ use crate::thread::Thread;
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering::*};
 use deadheat_model::{Operation, ThreadId};
-pub use registers::Registers;
+pub use registers::{Registers, keeping};
 use registers::{dh_exchange, dh_go_on, dh_leave};
 
 const WAIT: i32 = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
