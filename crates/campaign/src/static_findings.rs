@@ -129,7 +129,7 @@ struct Words<'a> {
 impl Words<'_> {
     fn race(&self, warning: &Warning) -> Finding {
         let [first, second] = &warning.sides;
-        let (kind, name) = naming::object(self.subject, warning.object, first.class.path.as_ref());
+        let (kind, name) = naming::object(self.subject, warning.object, first.class.path.as_deref());
         let object = Object {
             kind: kind.into(),
             name: name.as_deref().map(readable),

@@ -117,13 +117,21 @@ impl Execution<'_> {
         if self.is_long() {
             ways = joined(ways);
         }
+        let through = match callee {
+            Callee::Indirect(value) => Some(self.value(value)),
+            Callee::Direct(_) => None,
+        };
         let mut state = State::default();
         let (alike, others) = self.mergeable(targets);
         for target in others {
-            self.call_function(at, target, &actuals, None, certain, &ways, observer, &mut state);
+            self.tell_call(at, target, through.as_ref(), &actuals, None, certain, &ways, observer);
+            self.apply_function(at, target, &actuals, &ways, &mut state);
         }
         if !alike.is_empty() {
-            self.call_any(at, &alike, &actuals, &ways, observer, &mut state);
+            for target in &alike {
+                self.tell_call(at, *target, through.as_ref(), &actuals, None, false, &ways, observer);
+            }
+            self.apply_any(at, &alike, &actuals, &ways, &mut state);
         }
         state
     }
@@ -144,13 +152,12 @@ impl Execution<'_> {
     }
 
     /// Applies what any of several callees may do, once for all of them.
-    fn call_any(
+    fn apply_any(
         &mut self,
         at: usize,
         callees: &[FunctionId],
         actuals: &[SymbolicValue],
         ways: &[Disjunct],
-        observer: &mut dyn Observer,
         state: &mut State,
     ) {
         let known = self.any_of.get(&at).filter(|(of, _)| of == callees);
@@ -164,9 +171,6 @@ impl Execution<'_> {
                 summary
             }
         };
-        for callee in callees {
-            self.tell_call(at, *callee, actuals, None, false, ways, observer);
-        }
         self.apply_cases(at, callees[0], &summary, actuals, ways, state);
     }
 
@@ -218,7 +222,7 @@ impl Execution<'_> {
             let creation = Creation::handed();
             for way in ways.iter_mut() {
                 for function in &handed {
-                    self.begin(at, &creation, &[*function], &Top, false, way, observer);
+                    self.begin(at, &creation, &[*function], &Top, &Top, false, way, observer);
                 }
             }
         }
@@ -260,7 +264,18 @@ impl Execution<'_> {
         observer: &mut dyn Observer,
         state: &mut State,
     ) {
-        self.tell_call(at, callee, actuals, once, certain, ways, observer);
+        self.tell_call(at, callee, None, actuals, once, certain, ways, observer);
+        self.apply_function(at, callee, actuals, ways, state);
+    }
+
+    fn apply_function(
+        &mut self,
+        at: usize,
+        callee: FunctionId,
+        actuals: &[SymbolicValue],
+        ways: &[Disjunct],
+        state: &mut State,
+    ) {
         let summaries = self.summaries;
         if let Some(summary) = summaries.summary(callee) {
             self.apply_cases(at, callee, summary, actuals, ways, state);
@@ -278,6 +293,7 @@ impl Execution<'_> {
         &self,
         at: usize,
         callee: FunctionId,
+        through: Option<&SymbolicValue>,
         actuals: &[SymbolicValue],
         once: Option<&Path>,
         certain: bool,
@@ -289,6 +305,7 @@ impl Execution<'_> {
                 site: self.site(at),
                 location: self.body.instructions[at].location,
                 callee,
+                through,
                 actuals,
                 once,
                 certain,
@@ -510,7 +527,7 @@ fn joined(ways: Vec<Disjunct>) -> Vec<Disjunct> {
 }
 
 /// A creation below a call.
-fn note_thread(way: &mut Disjunct, site: Site, status: Status) {
+pub(crate) fn note_thread(way: &mut Disjunct, site: Site, status: Status) {
     let known = way.threads.get(&site).copied();
     let now = match (known, status) {
         (Some(Status::Live | Status::Many), Status::Live) => Status::Many,

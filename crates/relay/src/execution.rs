@@ -103,6 +103,8 @@ pub struct CallEvent<'a> {
     pub location: Option<LocationId>,
     /// What is called.
     pub callee: FunctionId,
+    /// The pointer through which it is called.
+    pub through: Option<&'a SymbolicValue>,
     /// With what.
     pub actuals: &'a [SymbolicValue],
     /// Once-controlled code: its control.
@@ -124,6 +126,8 @@ pub struct CreationEvent<'a> {
     pub location: Option<LocationId>,
     /// The functions that may be started.
     pub functions: &'a [FunctionId],
+    /// The value that they are by.
+    pub through: &'a SymbolicValue,
     /// What they get.
     pub argument: &'a SymbolicValue,
     /// The model.
@@ -144,7 +148,7 @@ pub trait Observer {
     fn creation(&mut self, _event: CreationEvent<'_>) {}
     /// A lock is taken.
     fn acquisition(&mut self, _site: Site, _location: Option<LocationId>, _lock: &Path, _mode: Mode, _way: &Disjunct) {}
-    /// A lock is given back, if only for a while; none: any of them may be.
+    /// A lock is given back, if only for a while, which may be held under another name; none: any of them may be.
     fn release(&mut self, _lock: Option<&Path>, _way: &Disjunct) {}
     /// A word is changed as a hand-made lock is.
     fn hand_made_lock(&mut self, _word: &Path) {}

@@ -9,14 +9,17 @@ use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue;
 use crate::waited::Waited;
 use deadheat_ir::{FunctionId, LocationId, SymbolKind, TagId};
+use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
 
 /// What accesses of one class have in common.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ClassKey {
     /// The root's number.
     pub root: usize,
     /// Where, if that has a name.
-    pub path: Option<Path>,
+    pub path: Option<Arc<Path>>,
     /// Where, by points-to.
     pub cell: Option<Cell>,
     /// The field.
@@ -28,7 +31,7 @@ pub struct ClassKey {
     /// Whether it is atomic.
     pub atomic: bool,
     /// Locks.
-    pub guards: Guards,
+    pub guards: Arc<Guards>,
     /// Threads that run, as its thread knows.
     pub threads: Threads,
     /// Barriers passed.
@@ -50,6 +53,16 @@ pub struct Occurrence {
     pub volatile: bool,
 }
 
+impl Hash for ClassKey {
+    /// By few of its parts: they tell most classes apart, and threads are many.
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (&self.path, self.cell, self.root, self.kind, self.guards.len()).hash(state);
+    }
+}
+
+/// The accesses of a class.
+pub type Occurrences = SmallVec<[Occurrence; 1]>;
+
 /// Occurrences that a class keeps; more are counted.
 pub const OCCURRENCES: usize = 16;
 
@@ -68,8 +81,8 @@ pub fn classes(
     };
     let class = |path: Option<&Path>| ClassKey {
         root,
-        guards: guard::guards(&event.way.locks, path, merged, is_single),
-        path: path.cloned(),
+        guards: subject.guards(&guard::guards(&event.way.locks, path, merged, is_single)),
+        path: path.map(|path| subject.path(path)),
         cell,
         tag: event.tag,
         size: event.size,

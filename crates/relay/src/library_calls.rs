@@ -5,6 +5,7 @@ use crate::evaluation::{known, load};
 use crate::execution::{AccessKind, CreationEvent, Execution, Observer};
 use crate::fact::Fact;
 use crate::models::{Acquisition, Creation, Model, Outcome, Returned, RootKind};
+use crate::observation::counters;
 use crate::relative_lockset::{Change, Mode};
 use crate::shape;
 use crate::state::{Disjunct, State, Status};
@@ -12,7 +13,7 @@ use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue::{self, Integer, Named, Top};
 use crate::transfer::{Place, UNKNOWN_LENGTH, any_byte, copy_memory, together};
 use crate::waited::Waited;
-use deadheat_ir::{FunctionId, LocalId, Operation, Value};
+use deadheat_ir::{FunctionId, Operation, Value};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -259,9 +260,7 @@ impl Execution<'_> {
         cell: Option<Cell>,
         observer: &mut dyn Observer,
     ) {
-        // Under a name that is not held it may be any.
-        let known = lock.filter(|l| way.locks.get(l).is_some_and(|c| c.acquired || c.level > 0));
-        observer.release(known, way);
+        observer.release(lock, way);
         let Some(lock) = lock else {
             self.nameless += 1;
             observer.nameless_lock(site);
@@ -356,7 +355,16 @@ impl Execution<'_> {
             let given = |v: &SymbolicValue| v.paths().iter().any(|p| matches!(p.root, Root::Formal(_)));
             let handle = creation.handle_at.map_or(Top, actual);
             let decided_by_caller = [&function, &argument, &handle].into_iter().any(given);
-            let name = self.begin(at, creation, &functions, &argument, decided_by_caller, way, observer);
+            let name = self.begin(
+                at,
+                creation,
+                &functions,
+                &function,
+                &argument,
+                decided_by_caller,
+                way,
+                observer,
+            );
             if let Some(n) = creation.handle_at {
                 self.store(way, &actual(n), 8, SymbolicValue::of(Root::Thread(name)));
             }
@@ -377,6 +385,7 @@ impl Execution<'_> {
         at: usize,
         creation: &Creation,
         functions: &[FunctionId],
+        through: &SymbolicValue,
         argument: &SymbolicValue,
         decided_by_caller: bool,
         way: &mut Disjunct,
@@ -391,12 +400,13 @@ impl Execution<'_> {
             },
             _ => self.creation_name(site),
         };
-        let counters = self.counters(name);
+        let counters = counters(self.subject, name);
         observer.creation(CreationEvent {
             name,
             site,
             location: self.body.instructions[at].location,
             functions,
+            through,
             argument,
             model: creation,
             counters: &counters,
@@ -457,26 +467,6 @@ impl Execution<'_> {
             }
         }
         self.forget_shared(way);
-    }
-
-    /// Phis of the loops around an instruction, here or in a caller, that have another value in each round.
-    fn counters(&self, name: Site) -> BTreeSet<Site> {
-        let function = name.function as usize;
-        let (shape, body) = (&self.subject.shapes[function], &self.subject.module.functions[function]);
-        let block = body.blocks.partition_point(|b| b.end <= name.instruction);
-        let around = shape.loops.iter().filter(|l| l.blocks.binary_search(&block).is_ok());
-        let mut counters = BTreeSet::new();
-        for each in around {
-            for n in body.blocks[each.header].range() {
-                let is_phi = matches!(body.instructions[n].operation, Operation::Phi { .. });
-                let counts = |l: LocalId| shape::induction(self.subject.module, body, shape, l).is_some();
-                if is_phi && counts(body.local_of(n)) {
-                    let instruction = n as u32;
-                    counters.insert(Site { instruction, ..name });
-                }
-            }
-        }
-        counters
     }
 
     /// Whether a value is read from an element that a variable chooses.

@@ -11,7 +11,7 @@
 use crate::access_path::{Path, Site};
 use crate::execution::AccessKind;
 use crate::guard::{self, Guard};
-use crate::guarded_access::{ClassKey, Occurrence};
+use crate::guarded_access::{ClassKey, Occurrence, Occurrences};
 use crate::parallelism::{Moment, Parallelism};
 use crate::subject::Cell;
 use crate::waited::Waited;
@@ -61,7 +61,7 @@ pub struct Group {
 /// All groups, and what pairs of them need.
 pub struct Groups<'a> {
     /// The classes.
-    pub classes: Vec<(&'a ClassKey, &'a Vec<Occurrence>)>,
+    pub classes: Vec<(&'a ClassKey, &'a Occurrences)>,
     /// The groups, in order of their first classes.
     pub groups: Vec<Group>,
     /// The statements of all groups.
@@ -89,7 +89,7 @@ impl<'a> Groups<'a> {
     /// Puts classes together.
     pub fn of(
         module: &Module,
-        classes: Vec<(&'a ClassKey, &'a Vec<Occurrence>)>,
+        classes: Vec<(&'a ClassKey, &'a Occurrences)>,
         parallelism: &'a Parallelism<'a>,
     ) -> Groups<'a> {
         let mut moments = Vec::new();
@@ -119,7 +119,7 @@ impl<'a> Groups<'a> {
                 guards.len() as u32 - 1
             });
             let kind = kind_of[moment_of[number]];
-            let path = class.path.as_ref();
+            let path = class.path.as_deref();
             let (kind_of_access, waited) = (class.kind, class.waited);
             let common = (
                 path,

@@ -7,17 +7,20 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::BottomUp;
+use crate::entering::Entering;
 use crate::execution::{AccessEvent, CallEvent, CreationEvent, Entry, Observer};
 use crate::guarded_access::{self, ClassKey, Occurrence};
 use crate::models::RootKind;
 use crate::own_terms;
 use crate::relative_lockset::{Change, Mode, RelativeLockset};
+use crate::shape;
 use crate::state::{Disjunct, Status, Threads};
 use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue;
 use crate::thread_root::{self, RootKey, Start};
 use crate::top_down::LockOrder;
-use deadheat_ir::{FunctionId, LocationId};
+use deadheat_ir::{FunctionId, LocalId, LocationId, Operation};
+use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -29,8 +32,8 @@ const LOCATIONS: usize = 48;
 pub(crate) struct Seen {
     pub(crate) beside: Beside,
     pub(crate) classes: Vec<(ClassKey, Occurrence)>,
-    /// Functions called, and whether nothing else can be called there.
-    pub(crate) calls: Vec<(FunctionId, Entry, Option<LocationId>, bool)>,
+    /// Functions called, those that are entered alike once.
+    pub(crate) calls: Vec<Called>,
     pub(crate) creations: Vec<Created>,
     pub(crate) orders: Vec<LockOrder>,
     pub(crate) exits: Vec<RelativeLockset>,
@@ -53,6 +56,16 @@ pub(crate) struct Seen {
     pub(crate) left_out: usize,
 }
 
+/// A function called.
+#[derive(Clone, Debug)]
+pub(crate) struct Called {
+    pub(crate) callee: FunctionId,
+    pub(crate) entering: Entering,
+    pub(crate) location: Option<LocationId>,
+    /// Nothing else can be called there.
+    pub(crate) certain: bool,
+}
+
 /// What an execution has to do with the threads that run beside it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Beside {
@@ -63,9 +76,11 @@ pub(crate) struct Beside {
     /// Threads were created or waited for: in another context all this may be otherwise.
     pub(crate) matter: bool,
     /// Creations that it goes by the names of.
-    pub(crate) named: BTreeSet<Site>,
+    pub(crate) named: Arc<BTreeSet<Site>>,
+    /// And by whose the entry goes.
+    pub(crate) handles: BTreeSet<Site>,
     /// Where it reads handles of threads that it joins.
-    pub(crate) places: BTreeSet<Cell>,
+    pub(crate) places: Arc<BTreeSet<Cell>>,
 }
 
 impl Beside {
@@ -76,7 +91,7 @@ impl Beside {
                 .handle_place(site)
                 .is_some_and(|place| self.places.contains(&place))
         };
-        !self.named.contains(&site) && (self.places.is_empty() || !known())
+        !self.named.contains(&site) && !self.handles.contains(&site) && (self.places.is_empty() || !known())
     }
 
     /// Other threads under which the execution does the same, by the names of those under which it was done: as many foreign
@@ -110,7 +125,7 @@ pub(crate) struct Created {
     pub(crate) location: Option<LocationId>,
     /// It is known beside whom it runs.
     pub(crate) is_followed: bool,
-    pub(crate) entry: Entry,
+    pub(crate) entering: Entering,
     /// The object that the thread is given, and whether it has that for itself.
     pub(crate) given: Option<(Root, bool)>,
     pub(crate) again: bool,
@@ -130,6 +145,8 @@ pub(crate) struct Watch<'a> {
     pub(crate) function: FunctionId,
     /// The lock that was taken just now.
     pub(crate) taken: Option<Path>,
+    /// Functions called and what with, by their place among the calls seen.
+    pub(crate) called: FxHashMap<(FunctionId, u128), usize>,
     pub(crate) seen: Seen,
 }
 
@@ -204,13 +221,13 @@ impl Seen {
             (class.root, occurrence.context) = (other.root, other.context);
             beside(&mut class.threads);
         }
-        for (_, entry, ..) in &mut seen.calls {
-            beside(&mut entry.way.threads);
+        for called in &mut seen.calls {
+            beside(&mut called.entering.threads);
         }
         for created in &mut seen.creations {
             // Of who is handed on it is not known beside whom it runs.
             if created.kind != RootKind::Handed {
-                beside(&mut created.entry.way.threads);
+                beside(&mut created.entering.threads);
             }
         }
         for order in &mut seen.orders {
@@ -264,9 +281,21 @@ impl Observer for Watch<'_> {
         let threads = self.summaries.summary(event.callee).is_none_or(|s| s.threads_matter);
         let (entry, unsaid) = callee_entry(self.subject, &event, self.creator_for(&event), threads);
         self.seen.unsaid += unsaid;
-        self.seen
-            .calls
-            .push((event.callee, entry, event.location, event.certain));
+        let entering = Entering::new(entry);
+        let calls = &mut self.seen.calls;
+        let known = *self
+            .called
+            .entry((event.callee, entering.identity()))
+            .or_insert(calls.len());
+        match calls.get_mut(known) {
+            Some(known) => known.certain |= event.certain,
+            None => calls.push(Called {
+                callee: event.callee,
+                entering,
+                location: event.location,
+                certain: event.certain,
+            }),
+        }
     }
 
     fn creation(&mut self, event: CreationEvent<'_>) {
@@ -289,7 +318,7 @@ impl Observer for Watch<'_> {
                 kind: event.model.kind,
                 location: event.location,
                 is_followed,
-                entry,
+                entering: Entering::new(entry),
                 given,
                 again,
                 held: held.clone(),
@@ -320,6 +349,8 @@ impl Observer for Watch<'_> {
     }
 
     fn release(&mut self, lock: Option<&Path>, way: &Disjunct) {
+        // Under a name that is not held it may be any.
+        let lock = lock.filter(|l| way.locks.get(l).is_some_and(|c| c.acquired || c.level > 0));
         let gate = self
             .taken
             .take()
@@ -365,6 +396,26 @@ impl Watch<'_> {
             .is_some_and(|s| s.is_named_by_caller(&event.site));
         self.creator.filter(|_| own).or(Some(event.site))
     }
+}
+
+/// Phis of the loops around an instruction, here or in a caller, that have another value in each round.
+pub(crate) fn counters(subject: &Subject<'_>, name: Site) -> BTreeSet<Site> {
+    let function = name.function as usize;
+    let (shape, body) = (&subject.shapes[function], &subject.module.functions[function]);
+    let block = body.blocks.partition_point(|b| b.end <= name.instruction);
+    let around = shape.loops.iter().filter(|l| l.blocks.binary_search(&block).is_ok());
+    let mut counters = BTreeSet::new();
+    for each in around {
+        for n in body.blocks[each.header].range() {
+            let is_phi = matches!(body.instructions[n].operation, Operation::Phi { .. });
+            let counts = |l: LocalId| shape::induction(subject.module, body, shape, l).is_some();
+            if is_phi && counts(body.local_of(n)) {
+                let instruction = n as u32;
+                counters.insert(Site { instruction, ..name });
+            }
+        }
+    }
+    counters
 }
 
 /// What a callee is entered with, and of how many places beyond [`LOCATIONS`] it is not told what stands there. `threads`: it

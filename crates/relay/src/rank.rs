@@ -7,7 +7,7 @@
 use crate::access_path::{Root, Site};
 use crate::execution::AccessKind;
 use crate::guard::{self, GuardName};
-use crate::guarded_access::{ClassKey, Occurrence};
+use crate::guarded_access::{ClassKey, Occurrence, Occurrences};
 use crate::models::RootKind;
 use crate::thread_root::Start;
 use crate::top_down::TopDown;
@@ -60,7 +60,7 @@ pub struct Sizes<'a> {
 
 impl<'a> Sizes<'a> {
     /// Of these classes.
-    pub fn of(classes: &[(&'a ClassKey, &'a Vec<Occurrence>)]) -> Sizes<'a> {
+    pub fn of(classes: &[(&'a ClassKey, &'a Occurrences)]) -> Sizes<'a> {
         let mut roots: HashMap<u32, BTreeSet<Root>> = HashMap::new();
         let mut sizes = Sizes::default();
         for (class, occurrences) in classes {

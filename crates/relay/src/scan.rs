@@ -24,6 +24,8 @@ pub struct Options {
     pub always_parallel: bool,
     /// Drop what RELAY's filters drop.
     pub relay_filters: bool,
+    /// Execute each function once and put what is seen in each context's terms, as in a large program.
+    pub views: bool,
 }
 
 /// What was found.
@@ -95,6 +97,7 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     let mut subject = Subject::new(module, models, aliasing);
     let entries: Vec<FunctionId> = starts.iter().map(|key| key.function).collect();
     subject.start_only = StartOnly::of(module, &entries);
+    subject.is_large |= options.views;
     let summaries = BottomUp::run(&subject);
     let start = Start::Program;
     let creates = |f: &FunctionId| summaries.summary(*f).is_some_and(|s| !s.creations.is_empty());

@@ -1,13 +1,18 @@
 //! The program under analysis, with what is looked up in it all the time: models by symbol, aliases of pointers, the
 //! initial values of constants, locks that have only a name.
 
-use crate::access_path::Path;
+use crate::access_path::{Path, Site};
+use crate::guard::Guard;
+use crate::interned::Interned;
 use crate::models::{Creation, Model, Models};
 use crate::shape::Shape;
 use crate::start_only::StartOnly;
+use crate::state::{Status, Threads};
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolId, SymbolKind, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// Memory that a pointer may lead to: a class of objects and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,6 +42,11 @@ pub trait Aliasing: Sync {
 /// Numbers of the locks that have only a name, above all symbols.
 const NAMED_LOCKS: u32 = 0xf000_0000;
 
+/// Instructions of a program from which on functions are executed once.
+const LARGE: usize = 250_000;
+/// Instructions of a program without a start up to which it is followed which of its threads run.
+const FOLLOWED: usize = 500_000;
+
 /// The program.
 pub struct Subject<'a> {
     /// Its tables.
@@ -53,10 +63,15 @@ pub struct Subject<'a> {
     pub start_only: StartOnly,
     /// Instructions of the program.
     pub instructions: usize,
+    /// A function is executed once, whatever it is entered with.
+    pub is_large: bool,
     /// The program's start is known.
     pub has_start: bool,
     /// Classes of objects that some instruction reads or writes.
     pub accessed: FxHashSet<u32>,
+    paths: Interned<Path>,
+    guards: Interned<Vec<Guard>>,
+    threads: Interned<BTreeMap<Site, Status>>,
 }
 
 impl<'a> Subject<'a> {
@@ -93,11 +108,16 @@ impl<'a> Subject<'a> {
         }
         registered.sort_unstable();
         registered.dedup();
+        let instructions = module.functions.iter().map(|f| f.instructions.len()).sum();
         Subject {
             start_only: StartOnly::of(module, &[]),
-            instructions: module.functions.iter().map(|f| f.instructions.len()).sum(),
+            is_large: instructions > LARGE,
+            instructions,
             has_start: module.find("main").is_some_and(|main| module[main].body().is_some()),
             accessed: accessed(module, aliasing),
+            paths: Interned::default(),
+            guards: Interned::default(),
+            threads: Interned::default(),
             registered,
             module,
             aliasing,
@@ -107,15 +127,30 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The path, held once.
+    pub(crate) fn path(&self, path: &Path) -> Arc<Path> {
+        self.paths.get(path)
+    }
+
+    /// The guards, held once.
+    pub(crate) fn guards(&self, guards: &Vec<Guard>) -> Arc<Vec<Guard>> {
+        self.guards.get(guards)
+    }
+
+    /// The threads, held once.
+    pub(crate) fn threads(&self, threads: &Threads) -> Threads {
+        self.threads.shared(threads)
+    }
+
     /// The model of a symbol, where it stands for the function.
     pub fn model(&self, symbol: SymbolId) -> Option<&'a Model> {
         self.models.get(symbol.index()).copied().flatten()
     }
 
     /// Whether it is followed which of a creation's threads run: without the program's start all roots have many instances,
-    /// which order nothing but by waiting for each other.
+    /// which order nothing but by waiting for each other; in a large program they are not told apart in any case.
     pub fn is_followed(&self, creation: &Creation) -> bool {
-        self.has_start || creation.has_handle()
+        self.has_start || creation.has_handle() && self.instructions <= FOLLOWED
     }
 
     /// The number of a lock that has only a name.
@@ -172,7 +207,7 @@ impl<'a> Subject<'a> {
     }
 
     /// Where a creation leaves its thread's handle, by points-to.
-    pub fn handle_place(&self, creation: crate::access_path::Site) -> Option<Cell> {
+    pub fn handle_place(&self, creation: Site) -> Option<Cell> {
         let function = self.module.functions.get(creation.function as usize)?;
         let instruction = function.instructions.get(creation.instruction as usize)?;
         let deadheat_ir::Operation::Call { callee, arguments, .. } = &instruction.operation else {

@@ -20,20 +20,22 @@ mod waiting;
 
 use crate::access_path::{Path, Root, Site};
 use crate::bottom_up::{self, BottomUp};
+use crate::entering::Entering;
 use crate::execution::{Entry, Execution};
-use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence};
+use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence, Occurrences};
 use crate::lent_lock::Lent;
 use crate::models::RootKind;
 use crate::observation::{Beside, Seen, Under, Watch, is_alone};
 use crate::relative_lockset::{Mode, RelativeLockset};
+use crate::relative_view::RelativeView;
 use crate::state::{Disjunct, Threads};
 use crate::subject::Subject;
 use crate::thread_root::{self, RootKey, Start, ThreadRoot};
 use deadheat_ir::{FunctionId, LocationId};
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// Entries for which any function may be executed.
 const LEAST_CONTEXTS: usize = 3;
@@ -117,7 +119,7 @@ pub struct TopDown {
     /// Where roots' functions are handed over to be started, by root and function.
     pub created: FxHashMap<(usize, FunctionId), Option<LocationId>>,
     /// The accesses.
-    pub classes: BTreeMap<ClassKey, Vec<Occurrence>>,
+    pub classes: BTreeMap<ClassKey, Occurrences>,
     /// Locks taken while others were held.
     pub orders: BTreeSet<LockOrder>,
     /// Roots, the functions that they start with, and locksets with which those end.
@@ -151,7 +153,8 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         entangled,
         single: single_functions(subject, starts),
         found: TopDown::default(),
-        known: HashMap::new(),
+        classes: FxHashMap::default(),
+        known: FxHashMap::default(),
         functions: FxHashMap::default(),
         roots: HashMap::new(),
         shared: BTreeMap::new(),
@@ -159,6 +162,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
         given: FxHashMap::default(),
         due: BTreeMap::new(),
         lent: Lent::default(),
+        views: (0..graph.len()).map(|_| OnceLock::new()).collect(),
     };
     for (number, key) in starts.iter().enumerate() {
         let root = work.root(*key, RootKind::Thread, key.start != Start::AnyTime);
@@ -175,7 +179,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
             },
             creator: None,
         };
-        work.enter(root, key.function, entry, None, true);
+        work.enter(root, key.function, Entering::new(entry), None, true);
     }
     let mut below = usize::MAX;
     while let Some(due) = work.next(&mut below) {
@@ -219,7 +223,10 @@ struct Work<'a> {
     /// Functions that are executed once at most.
     single: Vec<bool>,
     found: TopDown,
-    known: HashMap<(usize, FunctionId, Arc<Entry>), u32>,
+    /// The accesses, in no order.
+    classes: FxHashMap<ClassKey, Occurrences>,
+    /// Contexts, by their roots, functions and the identities of what they are entered with.
+    known: FxHashMap<(usize, FunctionId, u128), u32>,
     functions: FxHashMap<FunctionId, Entered>,
     roots: HashMap<RootKey, usize>,
     /// The roots of which it does not matter who creates them, by kind.
@@ -231,6 +238,8 @@ struct Work<'a> {
     lent: Lent,
     /// The start to which each object of a root was given first.
     given: FxHashMap<(usize, Root), RootKey>,
+    /// In a large program: what each function shows relative to its entry.
+    views: Vec<OnceLock<RelativeView>>,
 }
 
 /// What starts of one root have in common: that any thread may call them at any time, or else their kind.
@@ -239,7 +248,7 @@ type Shared = (bool, RootKind);
 /// A call on its way.
 struct Call {
     root: usize,
-    entry: Entry,
+    entering: Entering,
     caller: Option<(u32, Option<LocationId>)>,
     certain: bool,
 }
@@ -249,8 +258,10 @@ struct Call {
 struct Entered {
     /// Entries for which it has been executed.
     count: usize,
-    /// Joined entries.
+    /// Joined entries, without threads.
     joined: Vec<Entry>,
+    /// What has been joined into each, by its likeness.
+    within: FxHashSet<(usize, u128)>,
     /// Their contexts, by root.
     contexts: BTreeMap<(usize, usize), (Threads, u32)>,
     /// How often they have grown.
@@ -262,12 +273,12 @@ struct Entered {
 /// A context that is due.
 struct Due {
     context: u32,
-    entry: Arc<Entry>,
+    entering: Entering,
 }
 
-/// What contexts have in common that differ in the root and in the threads that run only: the function, the entry
-/// without the threads, and whether other code may run at all.
-type Likeness = (FunctionId, Entry, bool);
+/// What contexts have in common that differ in the root and in the threads that run only: the function, the entry's
+/// likeness, and whether other code may run at all.
+type Likeness = (FunctionId, u128, bool);
 
 impl Work<'_> {
     /// The root of a start. `is_followed`: it is known beside whom it runs.
@@ -321,13 +332,12 @@ impl Work<'_> {
     fn wave(&self, due: &[Due]) -> Vec<(u32, Seen)> {
         let likeness = |due: &Due| {
             let context = &self.found.contexts[due.context as usize];
-            let mut entry = (*due.entry).clone();
-            let threads = std::mem::take(&mut entry.way.threads);
             let start = self.found.roots[context.root].key.start;
-            (context.function, entry, is_alone(start, &threads))
+            let alone = is_alone(start, &due.entering.threads);
+            (context.function, due.entering.likeness(), alone)
         };
         let mut groups: Vec<Vec<usize>> = Vec::new();
-        let mut known: HashMap<Likeness, usize> = HashMap::new();
+        let mut known: FxHashMap<Likeness, usize> = FxHashMap::default();
         for (at, each) in due.iter().enumerate() {
             let next = groups.len();
             let group = *known.entry(likeness(each)).or_insert(next);
@@ -366,14 +376,13 @@ impl Work<'_> {
             context: due.context,
             root: context.root,
             program: self.found.roots[context.root].key.start == Start::Program,
-            threads: &due.entry.way.threads,
+            threads: &due.entering.threads,
         }
     }
 
     fn execute(&self, due: &Due) -> Seen {
-        let (number, entry) = (due.context, &*due.entry);
+        let (number, entry) = (due.context, &due.entering.entry());
         let context = &self.found.contexts[number as usize];
-        let mut execution = Execution::run(self.subject, self.summaries, context.function, entry);
         let mut watch = Watch {
             subject: self.subject,
             summaries: self.summaries,
@@ -384,27 +393,41 @@ impl Work<'_> {
             creator: entry.creator,
             function: context.function,
             taken: None,
+            called: FxHashMap::default(),
             seen: Seen::default(),
         };
-        execution.observe(&mut watch);
-        watch.seen.widened = execution.overdone() > 0;
-        watch.seen.left_out = execution.left_out.values().sum();
-        watch.seen.unsettled = execution.unsettled as usize;
-        watch.seen.beside = Beside {
-            threads: entry.way.threads.clone(),
-            program: watch.start == Start::Program,
-            matter: execution.threads_matter,
-            named: execution.named,
-            places: execution.places,
-        };
-        watch.seen.beside.named.extend(handles(entry));
+        let program = watch.start == Start::Program;
+        if self.subject.is_large {
+            let view = self.views[context.function.index()]
+                .get_or_init(|| RelativeView::of(self.subject, self.summaries, context.function));
+            view.tell(self.subject, self.summaries, context.function, entry, &mut watch);
+            watch.seen.widened = view.widened;
+            watch.seen.left_out = view.left_out;
+            watch.seen.unsettled = view.unsettled;
+            watch.seen.beside = view.beside(entry, program);
+        } else {
+            let mut execution = Execution::run(self.subject, self.summaries, context.function, entry);
+            execution.observe(&mut watch);
+            watch.seen.widened = execution.overdone() > 0;
+            watch.seen.left_out = execution.left_out.values().sum();
+            watch.seen.unsettled = execution.unsettled as usize;
+            watch.seen.beside = Beside {
+                threads: entry.way.threads.clone(),
+                program,
+                matter: execution.threads_matter,
+                named: Arc::new(execution.named),
+                handles: BTreeSet::new(),
+                places: Arc::new(execution.places),
+            };
+        }
+        watch.seen.beside.handles.extend(handles(entry));
         watch.seen
     }
 
     fn take(&mut self, number: u32, seen: Seen) {
         let root = self.found.contexts[number as usize].root;
         for (class, occurrence) in seen.classes {
-            let kept = self.found.classes.entry(class).or_default();
+            let kept = self.classes.entry(class).or_default();
             let known = kept.iter().any(|o| o.site == occurrence.site);
             match (known, kept.len() < OCCURRENCES) {
                 (true, _) => {}
@@ -412,9 +435,10 @@ impl Work<'_> {
                 (false, false) => self.found.cut.occurrences += 1,
             }
         }
-        for (callee, entry, location, certain) in seen.calls {
-            let certain = certain && self.found.contexts[number as usize].certain;
-            self.enter(root, callee, entry, Some((number, location)), certain);
+        for called in seen.calls {
+            let certain = called.certain && self.found.contexts[number as usize].certain;
+            let caller = Some((number, called.location));
+            self.enter(root, called.callee, called.entering, caller, certain);
         }
         for created in seen.creations {
             let new = self.root(created.key, created.kind, created.is_followed);
@@ -433,7 +457,7 @@ impl Work<'_> {
                 .created
                 .entry((new, created.key.function))
                 .or_insert(created.location);
-            self.enter(new, created.key.function, created.entry, None, true);
+            self.enter(new, created.key.function, created.entering, None, true);
         }
         self.lent.releases(root, seen.releases);
         self.found.orders.extend(seen.orders);
@@ -475,6 +499,7 @@ impl Work<'_> {
             root.own.retain(|object| !root.shared.contains(object));
         }
         self.lent.settle(&mut self.found.roots);
+        self.found.classes = std::mem::take(&mut self.classes).into_iter().collect();
         self.found
     }
 }

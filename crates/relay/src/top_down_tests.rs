@@ -7,6 +7,7 @@ use crate::summary::Summary;
 use crate::{Models, subject::Subject};
 use deadheat_ir::{Program, parse};
 use deadheat_points_to::{Limits, PointsTo};
+use proptest::prelude::*;
 
 /// A program of these functions, with `locks` locks and two variables.
 fn program(locks: usize, functions: &str) -> Program {
@@ -42,10 +43,15 @@ fn end() -> String {
 
 /// What is found where any thread may call the functions whose names begin so.
 fn scanned(program: &Program, entry: &str) -> Scan {
+    scanned_with(program, entry, false)
+}
+
+fn scanned_with(program: &Program, entry: &str, views: bool) -> Scan {
     let models = Models::built_in().unwrap();
     let points_to = PointsTo::analyse(program, &models, &Limits::default());
     let options = Options {
         entries: vec![entry.to_owned()],
+        views,
         ..Options::default()
     };
     scan(&program.module, &models, &Pointers(&points_to), &options).unwrap()
@@ -65,7 +71,7 @@ fn summary(program: &Program, name: &str) -> Summary {
 fn warned(program: &Program, scan: &Scan) -> Vec<&'static str> {
     let named = |name: &str| {
         let symbol = program.module.find(name).unwrap();
-        let is_it = |path: &Option<Path>| {
+        let is_it = |path: &Option<Arc<Path>>| {
             path.as_ref()
                 .is_some_and(|p| p.root == Root::Global(symbol.index() as u32))
         };
@@ -293,4 +299,45 @@ fn ways_that_are_joined_early_still_warn() {
     assert!(scan.figures.widened > 0);
     assert!(warned(&program, &scan).contains(&"other"));
     assert!(!warned(&program, &scan).contains(&"data"));
+}
+
+/// What each class of accesses is to, does, and is guarded by.
+fn accessed(scan: &Scan) -> BTreeSet<(Option<Arc<Path>>, bool, Vec<crate::guard::Guard>)> {
+    let classes = scan.found.classes.keys();
+    classes
+        .map(|c| {
+            let writes = c.kind == crate::execution::AccessKind::Write;
+            (c.path.clone(), writes, (*c.guards).clone())
+        })
+        .collect()
+}
+
+proptest! {
+    /// Functions that lock, unlock, write and call each other: those with a higher number from those with a lower one.
+    #[test]
+    fn views_show_in_each_context_what_executions_there_show(
+        bodies in proptest::collection::vec(proptest::collection::vec((0_usize..4, 0_usize..6), 1..8), 6),
+    ) {
+        let body = |(number, steps): (usize, &Vec<(usize, usize)>)| {
+            let step = |(what, n): &(usize, usize)| match what {
+                0 => lock(n % 3),
+                1 => unlock(n % 3),
+                2 => write(["data", "other"][n % 2]),
+                _ if *n > number => call(&format!("f{n}")),
+                _ => write("data"),
+            };
+            let lines: String = steps.iter().map(step).collect();
+            let name = if number < 2 { format!("entry_{number}") } else { format!("f{number}") };
+            function(&name, &[lines, end()])
+        };
+        let last = bodies.len();
+        let rest: String = (0..2).map(|n| function(&format!("f{n}"), &[end()])).collect();
+        let all: String = bodies.iter().enumerate().map(body).collect();
+        prop_assert_eq!(last, 6);
+        let program = program(3, &(rest + &all));
+        let (one, other) = (scanned_with(&program, "entry_*", false), scanned_with(&program, "entry_*", true));
+        prop_assert_eq!(accessed(&one), accessed(&other));
+        prop_assert_eq!(warned(&program, &one), warned(&program, &other));
+        prop_assert_eq!(one.found.contexts.len(), other.found.contexts.len());
+    }
 }

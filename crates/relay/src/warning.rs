@@ -9,7 +9,7 @@ use crate::access_path::{Path, Root, Site};
 use crate::bucket::{self, Bucket};
 use crate::execution::AccessKind;
 use crate::guard::{Guard, GuardName};
-use crate::guarded_access::{ClassKey, Occurrence, may_be_equal};
+use crate::guarded_access::{ClassKey, Occurrence, Occurrences, may_be_equal};
 use crate::likeness::{self, Groups};
 use crate::own_frame::Frames;
 use crate::parallelism::Parallelism;
@@ -102,7 +102,7 @@ pub fn warnings(
     parallelism: &Parallelism<'_>,
     relay_filters: bool,
 ) -> Warnings {
-    let classes: Vec<(&ClassKey, &Vec<Occurrence>)> = found.classes.iter().collect();
+    let classes: Vec<(&ClassKey, &Occurrences)> = found.classes.iter().collect();
     let sizes = Sizes::of(&classes);
     let groups = Groups::of(subject.module, classes, parallelism);
     let (keys, buckets): (Vec<ObjectKey>, Vec<Bucket>) = buckets(subject, &groups).into_iter().unzip();
@@ -311,7 +311,7 @@ pub fn object_of(class: &ClassKey) -> Option<Root> {
         .path
         .as_ref()
         .filter(|p| p.root.is_object() && !p.loads())
-        .map(|p: &Path| p.root)
+        .map(|p| p.root)
 }
 
 /// Groups that may be to one place.

@@ -84,11 +84,7 @@ pub fn warnings(program: &Path, store: &Path, hunt: &deadheat_campaign::Options)
             program.display()
         ));
     };
-    let options = scan::Options {
-        entries: Vec::new(),
-        always_parallel: false,
-        relay_filters: false,
-    };
+    let options = scan::Options::default();
     let report = static_findings::analyse(scanned, &models, &options).map_err(|error| error.to_string())?;
     Ok(report.findings.into())
 }
@@ -120,6 +116,7 @@ fn analyse(linked: &Linked, models: &Models, scan: &Scan, baseline: Option<&Base
         entries: scan.entry.clone(),
         always_parallel: scan.always_parallel,
         relay_filters: scan.relay_filters,
+        ..scan::Options::default()
     };
     let output = &scan.output;
     let mut reports = Vec::new();

@@ -1,6 +1,7 @@
 //! Which calls of a function get a context of their own, and which share one.
 
 use super::{ALL_INSTRUCTIONS, Call, Context, Due, LEAST_CONTEXTS, Likeness, Work};
+use crate::entering::Entering;
 use crate::execution::{Entry, Summaries};
 use crate::joined_entry::{join_entries, join_neighbours, join_threads, loss, widen};
 use crate::observation::is_alone;
@@ -8,7 +9,8 @@ use crate::own_terms;
 use crate::relative_lockset::RelativeLockset;
 use crate::state::Threads;
 use deadheat_ir::FunctionId;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet, btree_map, hash_map};
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet, btree_map, hash_map};
 use std::sync::Arc;
 
 /// Entries for which a function is executed at most.
@@ -44,32 +46,30 @@ impl Work<'_> {
     pub(super) fn choose(&mut self, function: FunctionId, calls: Vec<Call>, due: &mut Vec<Due>) {
         // Whatever is known already has been executed.
         let mut new: Vec<(Likeness, Call)> = Vec::new();
-        let mut seen: HashMap<(usize, Entry), usize> = HashMap::new();
+        let mut seen: FxHashMap<(usize, u128), usize> = FxHashMap::default();
         for call in calls {
-            let key = (call.root, function, Arc::new(call.entry));
-            if let Some(number) = self.known.get(&key) {
+            let identity = call.entering.identity();
+            if let Some(number) = self.known.get(&(call.root, function, identity)) {
                 self.found.contexts[*number as usize].certain |= call.certain;
                 continue;
             }
-            let entry = Arc::unwrap_or_clone(key.2);
-            match seen.entry((call.root, entry.clone())) {
+            match seen.entry((call.root, identity)) {
                 hash_map::Entry::Occupied(at) => new[*at.get()].1.certain |= call.certain,
                 hash_map::Entry::Vacant(at) => {
                     at.insert(new.len());
-                    let call = Call { entry, ..call };
                     new.push((self.likeness(function, &call), call));
                 }
             }
         }
-        let different = |new: &[(Likeness, Call)]| new.iter().map(|(l, _)| l).collect::<HashSet<_>>().len();
+        let different = |new: &[(Likeness, Call)]| new.iter().map(|(l, _)| l).collect::<FxHashSet<_>>().len();
         let most = self.most(function);
         let left = most.saturating_sub(self.functions.entry(function).or_default().count);
         let fits = different(&new);
         if fits <= left && !self.functions.entry(function).or_default().crowded {
             self.functions.entry(function).or_default().count += fits;
             for (_, call) in new {
-                let entry = Arc::new(call.entry.clone());
-                self.context(function, call, entry, due);
+                let entering = call.entering.clone();
+                self.context(function, call, entering, due);
             }
             return;
         }
@@ -77,7 +77,7 @@ impl Work<'_> {
     }
 
     /// A context of its own for a call.
-    fn context(&mut self, function: FunctionId, call: Call, entry: Arc<Entry>, due: &mut Vec<Due>) -> u32 {
+    fn context(&mut self, function: FunctionId, call: Call, entering: Entering, due: &mut Vec<Due>) -> u32 {
         let number = self.found.contexts.len() as u32;
         self.found.contexts.push(Context {
             root: call.root,
@@ -85,8 +85,12 @@ impl Work<'_> {
             caller: call.caller,
             certain: call.certain,
         });
-        self.known.insert((call.root, function, Arc::new(call.entry)), number);
-        due.push(Due { context: number, entry });
+        self.known
+            .insert((call.root, function, call.entering.identity()), number);
+        due.push(Due {
+            context: number,
+            entering,
+        });
         number
     }
 
@@ -95,9 +99,13 @@ impl Work<'_> {
         let mut entered = std::mem::take(self.functions.entry(function).or_default());
         self.found.cut.functions += usize::from(entered.joined.is_empty());
         self.found.cut.contexts += new.len();
-        let mut by_locks: BTreeMap<RelativeLockset, Vec<(Entry, Call)>> = BTreeMap::new();
+        let mut by_locks: BTreeMap<RelativeLockset, Vec<(Arc<Entry>, Call)>> = BTreeMap::new();
+        // Each root brings the same.
+        let mut own: FxHashMap<u128, Arc<Entry>> = FxHashMap::default();
         for (_, call) in new {
-            let entry = own_terms::of(&call.entry, function);
+            let entering = &call.entering;
+            let entry = own.entry(entering.likeness());
+            let entry = Arc::clone(entry.or_insert_with(|| Arc::new(own_terms::of(entering.rest(), function))));
             by_locks.entry(entry.way.locks.clone()).or_default().push((entry, call));
         }
         let left = if entered.joined.is_empty() { left.max(1) } else { left };
@@ -113,19 +121,22 @@ impl Work<'_> {
             let nearest = (0..entered.joined.len()).min_by_key(|n| loss(&entered.joined[*n].way.locks, &locks));
             let fits = |n: &usize| entered.joined[*n].way.locks == locks || entered.count >= self.most(function);
             let group = nearest.filter(fits).unwrap_or(entered.joined.len());
-            for (mut entry, mut call) in calls {
-                let threads = std::mem::take(&mut entry.way.threads);
+            for (entry, mut call) in calls {
+                let threads = call.entering.threads.clone();
+                let is_within = !entered.within.insert((group, call.entering.likeness()));
                 match entered.joined.get_mut(group) {
                     None => {
-                        entered.joined.push(entry);
+                        entered.joined.push(Arc::unwrap_or_clone(entry));
                         entered.count += 1;
                         grown.insert(group);
                     }
+                    Some(_) if is_within => {}
                     Some(known) => {
                         let mut both = join_entries(known, &entry, function);
                         let is_new = both != *known;
                         if is_new && entered.growths >= MOST_GROWTHS && !grown.contains(&group) {
                             self.found.cut.calls += 1;
+                            entered.within.remove(&(group, call.entering.likeness()));
                         } else if is_new {
                             if entered.growths >= self.growths() {
                                 widen(&mut both);
@@ -154,16 +165,16 @@ impl Work<'_> {
                 .map_or(threads.clone(), |(t, _)| join_threads(t, &threads));
             let mut entry = entered.joined[group].clone();
             entry.way.threads = all.clone();
-            let entry = Arc::new(entry);
+            let entering = Entering::new(entry);
             let number = match known {
                 None => {
-                    let number = self.context(function, call, entry, due);
+                    let number = self.context(function, call, entering, due);
                     entered.contexts.insert((group, root), (all, number));
                     continue;
                 }
                 Some((before, number)) => {
                     self.found.contexts[number as usize].certain |= call.certain;
-                    self.known.insert((root, function, Arc::new(call.entry)), number);
+                    self.known.insert((root, function, call.entering.identity()), number);
                     if !grown.contains(&group) && before == all {
                         continue;
                     }
@@ -171,7 +182,10 @@ impl Work<'_> {
                 }
             };
             entered.contexts.insert((group, root), (all, number));
-            due.push(Due { context: number, entry });
+            due.push(Due {
+                context: number,
+                entering,
+            });
         }
         // What has grown has done so for all that enter it.
         let again: HashSet<u32> = due.iter().map(|d| d.context).collect();
@@ -180,10 +194,9 @@ impl Work<'_> {
                 let mut entry = entered.joined[*group].clone();
                 entry.way.threads = threads.clone();
                 debug_assert_eq!(self.found.contexts[*number as usize].root, *root);
-                let entry = Arc::new(entry);
                 due.push(Due {
                     context: *number,
-                    entry,
+                    entering: Entering::new(entry),
                 });
             }
         }
@@ -191,9 +204,11 @@ impl Work<'_> {
     }
 
     pub(super) fn likeness(&self, function: FunctionId, call: &Call) -> Likeness {
-        let mut entry = call.entry.clone();
-        let threads = std::mem::take(&mut entry.way.threads);
         let start = self.found.roots[call.root].key.start;
-        (function, entry, is_alone(start, &threads))
+        (
+            function,
+            call.entering.likeness(),
+            is_alone(start, &call.entering.threads),
+        )
     }
 }

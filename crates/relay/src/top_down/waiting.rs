@@ -1,15 +1,15 @@
 //! Calls that wait for their function to be gone through: which is next, and which of many are joined before.
 
 use super::contexts::CONTEXTS;
-use super::{ALL_INSTRUCTIONS, Call, LEAST_CONTEXTS, Likeness, Work};
-use crate::execution::Entry;
+use super::{Call, Likeness, Work};
+use crate::entering::Entering;
 use crate::joined_entry::join_entries;
 use crate::own_terms;
 use crate::relative_lockset::RelativeLockset;
 use crate::state::Threads;
 use deadheat_ir::{FunctionId, LocationId};
-use std::collections::{BTreeMap, HashSet, btree_map};
-use std::sync::Arc;
+use rustc_hash::FxHashSet;
+use std::collections::{BTreeMap, btree_map};
 
 /// Calls of a function that wait for it from which on it is seen whether they will be joined, in a large program.
 const CROWD: usize = 64;
@@ -42,19 +42,19 @@ impl Work<'_> {
         &mut self,
         root: usize,
         function: FunctionId,
-        mut entry: Entry,
+        mut entering: Entering,
         caller: Option<(u32, Option<LocationId>)>,
         certain: bool,
     ) {
         if self.rest == Some(root) {
-            entry.way.threads = Threads::default();
+            entering.threads = Threads::default();
         }
-        let is_large = ALL_INSTRUCTIONS / self.subject.instructions.max(1) <= LEAST_CONTEXTS;
+        let is_large = self.subject.is_large;
         let due = self.due.entry(self.heights[function.index()]).or_default();
         let calls = due.entry(function).or_default();
         calls.push(Call {
             root,
-            entry,
+            entering,
             caller,
             certain,
         });
@@ -70,11 +70,11 @@ impl Work<'_> {
     fn crowd(&mut self, function: FunctionId, calls: Vec<Call>) -> Vec<Call> {
         if !self.functions.entry(function).or_default().crowded {
             let is_known = |call: &Call| {
-                let key = (call.root, function, Arc::new(call.entry.clone()));
+                let key = (call.root, function, call.entering.identity());
                 self.known.contains_key(&key)
             };
             let new = calls.iter().filter(|call| !is_known(call));
-            let different: HashSet<Likeness> = new.map(|call| self.likeness(function, call)).collect();
+            let different: FxHashSet<Likeness> = new.map(|call| self.likeness(function, call)).collect();
             if different.len() <= CONTEXTS {
                 return calls;
             }
@@ -82,12 +82,16 @@ impl Work<'_> {
         }
         let mut joined: BTreeMap<(usize, RelativeLockset), Call> = BTreeMap::new();
         for mut call in calls {
-            call.entry = own_terms::of(&call.entry, function);
-            match joined.entry((call.root, call.entry.way.locks.clone())) {
-                btree_map::Entry::Vacant(at) => drop(at.insert(call)),
+            let mut entry = own_terms::of(call.entering.rest(), function);
+            entry.way.threads = call.entering.threads.clone();
+            match joined.entry((call.root, entry.way.locks.clone())) {
+                btree_map::Entry::Vacant(at) => {
+                    call.entering = Entering::new(entry);
+                    at.insert(call);
+                }
                 btree_map::Entry::Occupied(mut at) => {
                     let known = at.get_mut();
-                    known.entry = join_entries(&known.entry, &call.entry, function);
+                    known.entering = Entering::new(join_entries(&known.entering.entry(), &entry, function));
                     known.certain |= call.certain;
                     self.found.cut.contexts += 1;
                 }
