@@ -48,7 +48,8 @@ impl Cache {
         short(&hasher.finalize())
     }
 
-    fn path(&self, key: &Key, extension: &str) -> Option<PathBuf> {
+    /// Where an entry is kept, if anything is.
+    pub fn path(&self, key: &Key, extension: &str) -> Option<PathBuf> {
         let name: String = key.iter().map(|byte| format!("{byte:02x}")).collect();
         Some(self.directory.as_ref()?.join(format!("{name}.{extension}")))
     }
@@ -86,6 +87,27 @@ impl Cache {
     }
 }
 
+impl Cache {
+    /// Leaves entries of at most so many bytes together: those that were written last.
+    pub fn trim(&self, most: u64) {
+        let listed = self.directory.as_ref().and_then(|d| std::fs::read_dir(d).ok());
+        let entry = |entry: std::io::Result<std::fs::DirEntry>| {
+            let entry = entry.ok()?;
+            let data = entry.metadata().ok().filter(std::fs::Metadata::is_file)?;
+            Some((data.modified().ok()?, data.len(), entry.path()))
+        };
+        let mut all: Vec<_> = listed.into_iter().flatten().filter_map(entry).collect();
+        all.sort_unstable();
+        let mut bytes = 0;
+        for (_, length, path) in all.into_iter().rev() {
+            bytes += length;
+            if bytes > most {
+                let _ = std::fs::remove_file(path);
+            }
+        }
+    }
+}
+
 /// A module from postcard's form.
 pub fn decode(bytes: &[u8]) -> Option<Module> {
     postcard::from_bytes(bytes).ok()
@@ -115,6 +137,24 @@ mod tests {
         *bytes.last_mut().unwrap() ^= 1;
         std::fs::write(&path, bytes).unwrap();
         assert_eq!(cache.module(&key), None);
+    }
+
+    #[test]
+    fn the_oldest_entries_go_first() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::open(Some(directory.path()), &Settings::default());
+        for n in 0..4_u8 {
+            let key = cache.key(&[n]);
+            cache.keep(&key, "kind", &[n; 84]);
+            let time = std::time::SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(u64::from(n) + 1);
+            let file = std::fs::File::open(cache.path(&key, "kind").unwrap()).unwrap();
+            file.set_modified(time).unwrap();
+        }
+        cache.trim(250);
+        let left: Vec<bool> = (0..4_u8)
+            .map(|n| cache.entry(&cache.key(&[n]), "kind").is_some())
+            .collect();
+        assert_eq!(left, [false, false, true, true]);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! - [`phase_one`]: candidates by detection under several schedules;
 //! - [`cause`]: in which order candidates are tried, and which together;
 //! - [`hunt`]: the pipeline; [`confirmation`]: candidates before the judge, in parallel;
-//! - [`scan`], [`static_findings`], [`baseline`]: the static stage, its warnings in the words of the report, those of them
-//!   that are new;
+//! - [`scan`], [`static_findings`], [`scan_memory`], [`baseline`]: the static stage, its warnings in the words of the report,
+//!   what it remembers, those warnings that are new;
 //! - [`waiting_cycle`]: cycles of waiting, which may be deadlocks;
 //! - [`inputs`], [`measuring`], [`selecting`], [`guided`]: many inputs, and detection only where it is new;
 //! - [`exploration`], [`policies`]: schedules that are directed at nothing;
@@ -49,6 +49,7 @@ pub mod policies;
 pub mod progress;
 pub mod replay;
 pub mod scan;
+pub mod scan_memory;
 pub mod selecting;
 pub mod site_index;
 pub mod statement;

@@ -8,7 +8,7 @@ use deadheat_ir::{Instruction, LinkReport, Module, Operation, Program};
 use std::path::PathBuf;
 
 pub use deadheat_bitcode::{Options as ReadOptions, worker_in};
-pub use deadheat_relay::{Models, Options};
+pub use deadheat_relay::{Models, Options, Remembered};
 pub use deadheat_wire::lowering::Settings as ReadSettings;
 
 /// What was read, as programs.

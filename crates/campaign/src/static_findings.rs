@@ -15,21 +15,26 @@ use deadheat_relay::lock_order::{LeftLock, LockCycle};
 use deadheat_relay::relative_lockset::Mode;
 use deadheat_relay::subject::Subject;
 use deadheat_relay::warning::{Side, Warning};
-use deadheat_relay::{Models, Options, Scan, ScanError, naming, points_to::Pointers};
+use deadheat_relay::{Models, Options, Remembered, Scan, ScanError, naming, points_to::Pointers};
 use deadheat_report::finding::{
     Access, Finding, Frame, Lock, Object, Program, Report, Stats, Thread, VERSION, Waiting,
 };
 use deadheat_report::symbol::demangle;
 
-/// Analyses a program and reports.
+/// Analyses a program and reports; takes over what is remembered.
 ///
 /// # Errors
 /// If there is nothing to start from.
-pub fn analyse(scanned: &ScannedProgram, models: &Models, options: &Options) -> Result<Report, ScanError> {
+pub fn analyse(
+    scanned: &ScannedProgram,
+    models: &Models,
+    options: &Options,
+    remembered: &mut Remembered,
+) -> Result<Report, ScanError> {
     let module = &scanned.program.module;
     let points_to = PointsTo::analyse(&scanned.program, models, &Limits::default());
     let pointers = Pointers(&points_to);
-    let scan = deadheat_relay::scan(module, models, &pointers, options)?;
+    let scan = deadheat_relay::scan_again(module, models, &pointers, options, remembered)?;
     let subject = Subject::new(module, models, &pointers);
     let words = Words {
         module,

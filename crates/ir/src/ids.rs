@@ -6,8 +6,8 @@ use std::num::NonZeroU32;
 macro_rules! ids {
     ($($(#[$doc:meta])* $name:ident)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[serde(from = "u32", into = "u32")]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+        #[serde(from = "u32")]
         pub struct $name(NonZeroU32);
 
         impl $name {
@@ -24,6 +24,13 @@ macro_rules! ids {
             /// The row as it is stored.
             pub const fn number(self) -> u32 {
                 self.0.get() - 1
+            }
+        }
+
+        impl Serialize for $name {
+            /// By the table's name, which formats may leave out.
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.serialize_newtype_struct(stringify!($name), &self.number())
             }
         }
 

@@ -9,6 +9,7 @@
 //! Invariant: a path has at most [`DEPTH`] steps and an index is a path without indices, so that loops over linked
 //! structures end.
 
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -16,21 +17,22 @@ use std::sync::Arc;
 pub const DEPTH: usize = 5;
 
 /// An instruction, by its function's number and its own number there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Site {
     /// Number of the function.
+    #[serde(with = "crate::memo::identity::function_number")]
     pub function: u32,
     /// Number of the instruction in the function.
     pub instruction: u32,
 }
 
 /// Where a path begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Root {
     /// The value of the function's formal with this number on entry.
     Formal(u16),
     /// The address of the symbol with this number.
-    Global(u32),
+    Global(#[serde(with = "crate::memo::identity::symbol_number")] u32),
     /// The address of what this instruction allocates on the stack.
     Local(Site),
     /// The address of what this call allocates.
@@ -56,7 +58,7 @@ impl Root {
 }
 
 /// Which element.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Symbol {
     /// Nothing is known: any.
     Any,
@@ -67,7 +69,7 @@ pub enum Symbol {
 }
 
 /// `symbol * stride` bytes.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Index {
     /// Which element.
     pub symbol: Symbol,
@@ -76,7 +78,7 @@ pub struct Index {
 }
 
 /// One step: bytes from where the last load (or the root) led.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Step {
     /// Constant part in bytes.
     pub offset: i64,
@@ -85,7 +87,7 @@ pub struct Step {
 }
 
 /// A root and the steps from it.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Path {
     /// Where it begins.
     pub root: Root,

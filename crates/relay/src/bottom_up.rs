@@ -7,6 +7,7 @@
 //! number of threads.
 
 use crate::execution::{Entry, Execution, Summaries};
+use crate::memo::Memo;
 use crate::subject::Subject;
 use crate::summary::Summary;
 use deadheat_ir::{Callee, Constant, FunctionId, Operation, Value};
@@ -29,11 +30,17 @@ pub struct BottomUp {
     pub unsettled: usize,
     /// What calls do that may call many functions; of functions whose summaries are final.
     any_of: Mutex<FxHashMap<Vec<FunctionId>, Arc<Summary>>>,
+    /// What tells summaries from others, where that is asked for.
+    digests: Vec<u128>,
 }
 
 impl Summaries for BottomUp {
     fn summary(&self, function: FunctionId) -> Option<&Summary> {
         self.summaries.get(function.index())?.as_ref()
+    }
+
+    fn digest(&self, function: FunctionId) -> u128 {
+        self.digests.get(function.index()).copied().unwrap_or_default()
     }
 
     fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
@@ -50,21 +57,28 @@ impl Summaries for BottomUp {
 impl BottomUp {
     /// Summarises all functions.
     pub fn run(subject: &Subject<'_>) -> BottomUp {
+        BottomUp::run_with(subject, None)
+    }
+
+    /// Summarises all functions; results that a memo has are taken over.
+    pub(crate) fn run_with(subject: &Subject<'_>, memo: Option<&Memo>) -> BottomUp {
         let graph = call_graph(subject);
         let mut all = BottomUp {
             summaries: vec![None; graph.len()],
+            digests: vec![0; graph.len()],
             ..BottomUp::default()
         };
         let heights = heights(&graph);
         for level in levels(&graph) {
-            let done: Vec<(Vec<(usize, Summary)>, usize)> = level
+            let done: Vec<(Vec<(usize, Summary, u128)>, usize)> = level
                 .into_par_iter()
-                .map(|component| all.component(subject, &graph, &heights, component))
+                .map(|component| all.component(subject, memo, &graph, &heights, component))
                 .collect();
             for (summaries, unsettled) in done {
                 all.unsettled += unsettled;
-                for (function, summary) in summaries {
+                for (function, summary, digest) in summaries {
                     all.summaries[function] = Some(summary);
+                    all.digests[function] = digest;
                 }
             }
         }
@@ -75,10 +89,11 @@ impl BottomUp {
     fn component(
         &self,
         subject: &Subject<'_>,
+        memo: Option<&Memo>,
         graph: &[Vec<usize>],
         heights: &[usize],
         mut component: Vec<usize>,
-    ) -> (Vec<(usize, Summary)>, usize) {
+    ) -> (Vec<(usize, Summary, u128)>, usize) {
         let entry = Entry::relative();
         component.sort_by_key(|f| (heights[*f], *f));
         let place: FxHashMap<usize, usize> = component.iter().enumerate().map(|(at, f)| (*f, at)).collect();
@@ -92,6 +107,7 @@ impl BottomUp {
             rest: self,
             place: &place,
             own: vec![None; component.len()],
+            digests: vec![0; component.len()],
             versions: vec![0; component.len()],
             any_of: Mutex::default(),
         };
@@ -106,12 +122,17 @@ impl BottomUp {
                 let now: Vec<usize> = (from..to).filter(|at| std::mem::take(&mut due[*at])).collect();
                 let execute = |at: &usize| {
                     let id = FunctionId::new(component[*at] as u32);
-                    (*at, Summary::of(Execution::run(subject, &known, id, &entry)))
+                    let (summary, digest) = match memo {
+                        Some(memo) => memo.summary(subject, &known, id),
+                        None => (Summary::of(Execution::run(subject, &known, id, &entry)), 0),
+                    };
+                    (*at, summary, digest)
                 };
-                let new: Vec<(usize, Summary)> = now.par_iter().map(execute).collect();
-                for (at, summary) in new {
+                let new: Vec<(usize, Summary, u128)> = now.par_iter().map(execute).collect();
+                for (at, summary, digest) in new {
                     if known.own[at].as_ref() != Some(&summary) {
                         known.own[at] = Some(summary);
+                        known.digests[at] = digest;
                         known.versions[at] += 1;
                         callers[at].iter().for_each(|caller| due[*caller] = true);
                     }
@@ -126,7 +147,8 @@ impl BottomUp {
         let summaries = component
             .iter()
             .zip(known.own)
-            .filter_map(|(f, s)| Some((*f, s?)))
+            .zip(known.digests)
+            .filter_map(|((f, s), digest)| Some((*f, s?, digest)))
             .collect();
         (summaries, unsettled)
     }
@@ -137,6 +159,7 @@ struct Within<'a> {
     rest: &'a BottomUp,
     place: &'a FxHashMap<usize, usize>,
     own: Vec<Option<Summary>>,
+    digests: Vec<u128>,
     /// How often each has changed.
     versions: Vec<u32>,
     /// What calls do that may call many functions, and how often those had changed by then.
@@ -151,6 +174,13 @@ impl Summaries for Within<'_> {
         match self.place.get(&function.index()) {
             Some(at) => self.own[*at].as_ref(),
             None => self.rest.summary(function),
+        }
+    }
+
+    fn digest(&self, function: FunctionId) -> u128 {
+        match self.place.get(&function.index()) {
+            Some(at) => self.digests[*at],
+            None => self.rest.digest(function),
         }
     }
 

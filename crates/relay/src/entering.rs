@@ -64,7 +64,7 @@ pub(crate) fn digest(value: &impl Hash) -> u128 {
 
 /// Two folded products of what comes, each with what came before.
 #[derive(Default)]
-struct Wide(u64, u64);
+pub(crate) struct Wide(u64, u64);
 
 fn folded(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
@@ -72,7 +72,8 @@ fn folded(a: u64, b: u64) -> u64 {
 }
 
 impl Wide {
-    fn wide(&self) -> u128 {
+    /// The digest.
+    pub(crate) fn wide(&self) -> u128 {
         let high = folded(self.0 ^ 0xd6e8_feb8_6659_fd93, 0x9e37_79b9_7f4a_7c15);
         let low = folded(self.1 ^ 0xca5a_8263_9512_1157, 0xc2b2_ae3d_27d4_eb4f);
         u128::from(high) << 64 | u128::from(low)

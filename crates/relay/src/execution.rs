@@ -21,6 +21,7 @@ use crate::summary::{Exit, JoinedHandle, Summary};
 use crate::symbolic_value::SymbolicValue;
 use deadheat_ir::{BlockId, Function, FunctionId, LocationId, Operation, SymbolId, TagId, Terminator, Value};
 use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -84,7 +85,7 @@ pub struct AccessEvent<'a> {
 }
 
 /// What an access does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum AccessKind {
     /// Reads.
     Read,
@@ -167,6 +168,11 @@ impl Observer for Nothing {}
 pub trait Summaries {
     /// The summary, once there is one.
     fn summary(&self, function: FunctionId) -> Option<&Summary>;
+
+    /// What tells the summary from others; 0: there is none, or nobody wants to know.
+    fn digest(&self, _function: FunctionId) -> u128 {
+        0
+    }
 
     /// What a call does that may call any of these, as far as they have summaries.
     fn any_of(&self, functions: &[FunctionId]) -> Arc<Summary> {
@@ -487,7 +493,12 @@ impl<'a> Execution<'a> {
 
     /// Instructions that ways are meant to be gone through for each of a function's own.
     fn effort(&self) -> usize {
-        (ALL_EFFORT / self.subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT)
+        Execution::bounds(self.subject)
+    }
+
+    /// What the program's size decides.
+    pub(crate) fn bounds(subject: &Subject<'_>) -> usize {
+        (ALL_EFFORT / subject.instructions.max(1)).clamp(LESS_EFFORT, EFFORT)
     }
 
     /// How many times as much as it is meant to be the function has been gone through.

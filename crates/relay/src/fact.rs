@@ -9,9 +9,10 @@
 use crate::access_path::Path;
 use crate::path_map::Held;
 use deadheat_ir::Predicate;
+use serde::{Deserialize, Serialize};
 
 /// An interval, perhaps with a hole.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Fact {
     low: i64,
     high: i64,

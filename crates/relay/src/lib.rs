@@ -37,6 +37,7 @@ mod lent_lock;
 mod library_calls;
 mod likeness;
 pub mod lock_order;
+mod memo;
 pub mod models;
 pub mod naming;
 mod observation;
@@ -62,4 +63,4 @@ pub mod waited;
 pub mod warning;
 
 pub use models::Models;
-pub use scan::{Options, Scan, ScanError, scan};
+pub use scan::{Options, Remembered, Scan, ScanError, scan, scan_again};

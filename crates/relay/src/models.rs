@@ -8,7 +8,7 @@
 
 use crate::relative_lockset::Mode;
 use rustc_hash::FxHashMap;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 /// The models that come with the tool: set name and text.
 pub const BUILT_IN: [(&str, &str); 9] = [
@@ -173,7 +173,7 @@ pub struct ReEntrant {
 }
 
 /// Code that runs at the same time as its creator from here on.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Creation {
     /// The argument that is the function.
@@ -219,7 +219,7 @@ impl Creation {
 }
 
 /// What kind of code runs at the same time.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RootKind {
     /// A thread.

@@ -10,6 +10,8 @@
 
 use crate::access_path::{Path, Root};
 use rustc_hash::FxBuildHasher;
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::ser::{Serialize, Serializer};
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
@@ -93,6 +95,30 @@ impl<V: Ord> Ord for PathMap<V> {
 impl<V: Hash> Hash for PathMap<V> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.entries.hash(state);
+    }
+}
+
+impl<V: Serialize> Serialize for PathMap<V> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.entries.iter().map(|e| (&e.0, &e.1)))
+    }
+}
+
+impl<'de, V: Held + Deserialize<'de>> Deserialize<'de> for PathMap<V> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let entries: Vec<(Path, V)> = Deserialize::deserialize(from)?;
+        if !entries.is_sorted_by(|a, b| a.0 < b.0) {
+            return Err(D::Error::custom("paths in no order"));
+        }
+        let mut mentioned = Roots::default();
+        for (path, value) in &entries {
+            mentioned.add_path(path);
+            value.paths().for_each(|path| mentioned.add_path(path));
+        }
+        Ok(PathMap {
+            entries: Arc::new(entries.into_iter().map(Arc::new).collect()),
+            mentioned,
+        })
     }
 }
 

@@ -12,13 +12,14 @@
 
 use crate::access_path::{Path, Root};
 use crate::path_map::{Held, PathMap};
+use serde::{Deserialize, Serialize};
 use smallvec::SmallVec;
 
 /// Levels are kept between minus this and this, so that loops end.
 const LEVELS: i8 = 8;
 
 /// How a lock is held.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Mode {
     /// Together with other readers.
     Shared,
@@ -27,7 +28,7 @@ pub enum Mode {
 }
 
 /// What has become of one lock since the function's entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Change {
     /// It is in L+.
     pub acquired: bool,
@@ -116,7 +117,7 @@ impl Held for Change {
 }
 
 /// The locks that differ from those held on entry.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct RelativeLockset {
     changes: PathMap<Change>,
     /// Offsets in their objects of locks that may have been given back under distant names; sorted.

@@ -19,13 +19,16 @@ use crate::relative_lockset::Mode;
 use crate::state::Disjunct;
 use crate::subject::{Cell, Subject};
 use crate::symbolic_value::SymbolicValue::{self, Named, Top};
-use deadheat_ir::{FunctionId, LocationId, TagId, Value};
+use crate::transfer::place;
+use deadheat_ir::{Function, FunctionId, LocationId, Operation, TagId, Value};
 use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All that one execution shows.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct RelativeView {
     /// The ways on which something happens, as far as that matters to whoever looks on.
     ways: Vec<Disjunct>,
@@ -42,46 +45,55 @@ pub(crate) struct RelativeView {
     /// Creations that it goes by the names of.
     named: Arc<BTreeSet<Site>>,
     /// Where it reads handles of threads that it joins.
+    #[serde(skip)]
     places: Arc<BTreeSet<Cell>>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
+/// What happens, by the number of its instruction.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 enum Event {
     Access {
-        site: Site,
-        location: Option<LocationId>,
-        operand: Value,
+        at: u32,
+        /// Which of the instruction's operands is the address.
+        operand: u8,
         address: SymbolicValue,
         size: u64,
         kind: AccessKind,
         atomic: bool,
         volatile: bool,
-        tag: Option<TagId>,
     },
     Call {
-        site: Site,
-        location: Option<LocationId>,
-        callees: Vec<FunctionId>,
+        at: u32,
+        callees: Vec<Callee>,
         through: Option<SymbolicValue>,
         actuals: Vec<SymbolicValue>,
         once: Option<Path>,
         certain: bool,
     },
     Creation {
-        site: Site,
-        location: Option<LocationId>,
-        functions: Vec<FunctionId>,
+        at: u32,
+        functions: Vec<Callee>,
         through: SymbolicValue,
         argument: SymbolicValue,
-        /// The name that the execution gave it, if it is not the instruction's.
+        /// The name that the execution gave it.
         name: Site,
         model: Creation,
     },
-    Acquisition(Site, Option<LocationId>, Path, Mode),
+    Acquisition(u32, Path, Mode),
     Release(Option<Path>),
     HandMade(Path),
-    Nameless(Site),
+    Nameless(u32),
     Exit,
+}
+
+/// A function by number.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Callee(#[serde(with = "crate::memo::identity::function_number")] u32);
+
+impl From<FunctionId> for Callee {
+    fn from(function: FunctionId) -> Callee {
+        Callee(function.number())
+    }
 }
 
 impl RelativeView {
@@ -91,6 +103,7 @@ impl RelativeView {
         let mut execution = Execution::run(subject, summaries, function, &entry);
         let mut recorder = Recorder {
             summaries,
+            body: &subject.module[function],
             view: RelativeView::default(),
             numbers: FxHashMap::default(),
             at: (None, 0),
@@ -105,6 +118,11 @@ impl RelativeView {
             places: Arc::new(execution.places),
             ..recorder.view
         }
+    }
+
+    /// Whether it holds nothing that another program may not have.
+    pub(crate) fn is_portable(&self) -> bool {
+        self.places.is_empty()
     }
 
     /// What it has to do with threads beside it in a context.
@@ -143,6 +161,7 @@ impl RelativeView {
 /// Notes what happens.
 struct Recorder<'a> {
     summaries: &'a dyn Summaries,
+    body: &'a Function,
     view: RelativeView,
     numbers: FxHashMap<Disjunct, u32>,
     /// The instruction that was executed last, and where its events begin.
@@ -218,16 +237,16 @@ impl Observer for Recorder<'_> {
             return;
         }
         let way = self.way(outline(event.way));
+        let operation = &self.body.instructions[event.site.instruction as usize].operation;
+        let operand = operands(operation).iter().position(|o| *o == event.operand);
         let noted = Event::Access {
-            site: event.site,
-            location: event.location,
-            operand: event.operand,
+            at: event.site.instruction,
+            operand: operand.map_or(u8::MAX, |n| n as u8),
             address: event.address.clone(),
             size: event.size,
             kind: event.kind,
             atomic: event.atomic,
             volatile: event.volatile,
-            tag: event.tag,
         };
         self.note(Some(event.site), noted, way);
     }
@@ -239,22 +258,21 @@ impl Observer for Recorder<'_> {
         // Those that one call may call, on one way, are one event.
         if let Some((
             Event::Call {
-                site, through, callees, ..
+                at, through, callees, ..
             },
             last,
         )) = self.view.events.last_mut()
             && event.through.is_some()
-            && (*site, through.as_ref(), *last) == (event.site, event.through, way)
+            && (*at, through.as_ref(), *last) == (event.site.instruction, event.through, way)
         {
-            if !callees.contains(&event.callee) {
-                callees.push(event.callee);
+            if !callees.contains(&event.callee.into()) {
+                callees.push(event.callee.into());
             }
             return;
         }
         let noted = Event::Call {
-            site: event.site,
-            location: event.location,
-            callees: vec![event.callee],
+            at: event.site.instruction,
+            callees: vec![event.callee.into()],
             through: event.through.cloned(),
             actuals: event.actuals.to_vec(),
             once: event.once.cloned(),
@@ -266,9 +284,8 @@ impl Observer for Recorder<'_> {
     fn creation(&mut self, event: CreationEvent<'_>) {
         let way = self.way(reached(event.way, &[event.argument], false));
         let noted = Event::Creation {
-            site: event.site,
-            location: event.location,
-            functions: event.functions.to_vec(),
+            at: event.site.instruction,
+            functions: event.functions.iter().map(|f| (*f).into()).collect(),
             through: event.through.clone(),
             argument: event.argument.clone(),
             name: event.name,
@@ -277,9 +294,13 @@ impl Observer for Recorder<'_> {
         self.note(Some(event.site), noted, way);
     }
 
-    fn acquisition(&mut self, site: Site, location: Option<LocationId>, lock: &Path, mode: Mode, way: &Disjunct) {
+    fn acquisition(&mut self, site: Site, _: Option<LocationId>, lock: &Path, mode: Mode, way: &Disjunct) {
         let way = self.way(outline(way));
-        self.note(Some(site), Event::Acquisition(site, location, lock.clone(), mode), way);
+        self.note(
+            Some(site),
+            Event::Acquisition(site.instruction, lock.clone(), mode),
+            way,
+        );
     }
 
     fn release(&mut self, lock: Option<&Path>, way: &Disjunct) {
@@ -294,7 +315,7 @@ impl Observer for Recorder<'_> {
 
     fn nameless_lock(&mut self, site: Site) {
         let way = self.way(Disjunct::entry());
-        self.note(Some(site), Event::Nameless(site), way);
+        self.note(Some(site), Event::Nameless(site.instruction), way);
     }
 
     fn exit(&mut self, way: &Disjunct) {
@@ -437,33 +458,47 @@ impl<'a> Terms<'a> {
         (!named.is_empty() && named.len() == value.paths().len()).then_some(named)
     }
 
+    fn site(&self, at: u32) -> Site {
+        Site {
+            function: self.function.number(),
+            instruction: at,
+        }
+    }
+
     fn tell(&self, event: &Event, way: &Disjunct, observer: &mut dyn Observer) {
+        let module = self.subject.module;
+        let body = &module[self.function];
+        let location = |at: u32| body.instructions[at as usize].location;
+        let functions = |callees: &[Callee]| callees.iter().map(|c| FunctionId::new(c.0)).collect::<Vec<_>>();
         match event {
             Event::Access {
-                site,
-                location,
+                at,
                 operand,
                 address,
                 size,
                 kind,
                 atomic,
                 volatile,
-                tag,
-            } => observer.access(AccessEvent {
-                site: *site,
-                location: *location,
-                operand: *operand,
-                address: &self.value(address),
-                size: *size,
-                kind: *kind,
-                atomic: *atomic,
-                volatile: *volatile,
-                tag: *tag,
-                way,
-            }),
+            } => {
+                let operation = &body.instructions[*at as usize].operation;
+                let Some(operand) = operands(operation).get(usize::from(*operand)).copied() else {
+                    return;
+                };
+                observer.access(AccessEvent {
+                    site: self.site(*at),
+                    location: place(module, body, *at as usize),
+                    operand,
+                    address: &self.value(address),
+                    size: *size,
+                    kind: *kind,
+                    atomic: *atomic,
+                    volatile: *volatile,
+                    tag: tag(operation),
+                    way,
+                });
+            }
             Event::Call {
-                site,
-                location,
+                at,
                 callees,
                 through,
                 actuals,
@@ -474,11 +509,11 @@ impl<'a> Terms<'a> {
                 let named = through.as_ref().and_then(|value| self.named(value));
                 let certain = *certain || named.as_ref().is_some_and(|n| n.len() == 1);
                 let once = once.as_ref().and_then(|control| self.lock(control));
-                for callee in named.as_ref().unwrap_or(callees) {
+                for callee in named.unwrap_or_else(|| functions(callees)) {
                     observer.call(CallEvent {
-                        site: *site,
-                        location: *location,
-                        callee: *callee,
+                        site: self.site(*at),
+                        location: location(*at),
+                        callee,
                         through: through.as_ref(),
                         actuals: &actuals,
                         once: once.as_ref(),
@@ -488,9 +523,8 @@ impl<'a> Terms<'a> {
                 }
             }
             Event::Creation {
-                site,
-                location,
-                functions,
+                at,
+                functions: started,
                 through,
                 argument,
                 name,
@@ -500,9 +534,9 @@ impl<'a> Terms<'a> {
                 let name = self.name(*name);
                 observer.creation(CreationEvent {
                     name,
-                    site: *site,
-                    location: *location,
-                    functions: named.as_ref().unwrap_or(functions),
+                    site: self.site(*at),
+                    location: location(*at),
+                    functions: &named.unwrap_or_else(|| functions(started)),
                     through,
                     argument: &self.value(argument),
                     model,
@@ -510,9 +544,9 @@ impl<'a> Terms<'a> {
                     way,
                 });
             }
-            Event::Acquisition(site, location, lock, mode) => {
+            Event::Acquisition(at, lock, mode) => {
                 if let Some(lock) = self.lock(lock) {
-                    observer.acquisition(*site, *location, &lock, *mode, way);
+                    observer.acquisition(self.site(*at), location(*at), &lock, *mode, way);
                 }
             }
             Event::Release(lock) => observer.release(lock.as_ref().and_then(|l| self.lock(l)).as_ref(), way),
@@ -521,8 +555,34 @@ impl<'a> Terms<'a> {
                     observer.hand_made_lock(&word);
                 }
             }
-            Event::Nameless(site) => observer.nameless_lock(*site),
+            Event::Nameless(at) => observer.nameless_lock(self.site(*at)),
             Event::Exit => observer.exit(way),
         }
+    }
+}
+
+/// The operands of an instruction that may be addresses of what it accesses.
+fn operands(operation: &Operation) -> SmallVec<[Value; 4]> {
+    match operation {
+        Operation::Load { address, .. }
+        | Operation::Store { address, .. }
+        | Operation::ReadModifyWrite { address, .. }
+        | Operation::CompareExchange { address, .. }
+        | Operation::MemoryFill { to: address, .. } => SmallVec::from_slice(&[*address]),
+        Operation::MemoryCopy { to, from, .. } => SmallVec::from_slice(&[*to, *from]),
+        Operation::Call { arguments, .. } => arguments.iter().copied().collect(),
+        Operation::Assembly { operands, .. } => operands.iter().map(|o| o.value).collect(),
+        _ => SmallVec::new(),
+    }
+}
+
+/// The field that an instruction accesses.
+fn tag(operation: &Operation) -> Option<TagId> {
+    match operation {
+        Operation::Load { access, .. }
+        | Operation::Store { access, .. }
+        | Operation::ReadModifyWrite { access, .. }
+        | Operation::CompareExchange { access, .. } => access.tag,
+        _ => None,
     }
 }

@@ -3,6 +3,7 @@
 use crate::bottom_up::BottomUp;
 use crate::execution::Summaries;
 use crate::lock_order::{self, LeftLock, LockCycle};
+use crate::memo::Memo;
 use crate::models::Models;
 use crate::parallelism::Parallelism;
 use crate::start_only::StartOnly;
@@ -14,6 +15,7 @@ use crate::warning::{self, Warnings};
 use deadheat_ir::{FunctionId, Module, SymbolKind};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
@@ -77,6 +79,28 @@ pub enum ScanError {
 
 /// Analyses a program.
 pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: &Options) -> Result<Scan, ScanError> {
+    scan_again(module, models, aliasing, options, &mut Remembered::default())
+}
+
+/// What one analysis remembers for the next.
+#[derive(Clone, Debug, Default)]
+pub struct Remembered {
+    /// What tells the tool and its models from others.
+    pub tool: u128,
+    /// What the last analysis remembered; afterwards, what this one does. None: nothing is to be remembered.
+    pub kept: Option<Vec<u8>>,
+    /// Executions whose results were remembered, and others.
+    pub executions: [usize; 2],
+}
+
+/// Analyses a program; what an earlier analysis of much the same program gave is taken over where it is the same.
+pub fn scan_again(
+    module: &Module,
+    models: &Models,
+    aliasing: &dyn Aliasing,
+    options: &Options,
+    remembered: &mut Remembered,
+) -> Result<Scan, ScanError> {
     let mut starts = Vec::new();
     let body = |name: &str| module.find(name).and_then(|symbol| module[symbol].body());
     for name in &options.entries {
@@ -98,7 +122,11 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
     let entries: Vec<FunctionId> = starts.iter().map(|key| key.function).collect();
     subject.start_only = StartOnly::of(module, &entries);
     subject.is_large |= options.views;
-    let summaries = BottomUp::run(&subject);
+    let kept = remembered.kept.take();
+    let memo = kept
+        .filter(|_| subject.is_large)
+        .map(|kept| Memo::new(&subject, remembered.tool, Some(&kept)));
+    let summaries = BottomUp::run_with(&subject, memo.as_ref());
     let start = Start::Program;
     let creates = |f: &FunctionId| summaries.summary(*f).is_some_and(|s| !s.creations.is_empty());
     let constructors = constructors(module).filter(creates);
@@ -120,7 +148,11 @@ pub fn scan(module: &Module, models: &Models, aliasing: &dyn Aliasing, options: 
                 .flat_map(|c| c.threads.iter().map(|(site, status)| (*site, *status))),
         );
     }
-    let mut found = top_down::run(&subject, &summaries, &starts, &running);
+    let mut found = top_down::run(&subject, &summaries, memo.as_ref(), &starts, &running);
+    if let Some(memo) = memo {
+        remembered.executions = [&memo.found, &memo.made].map(|n| n.load(Ordering::Relaxed));
+        remembered.kept = memo.kept();
+    }
     if options.always_parallel {
         found.roots.iter_mut().for_each(|root| root.lent.clear());
     }

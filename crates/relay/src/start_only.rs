@@ -5,7 +5,7 @@
 //! address is used for nothing but loads and stores.
 
 use crate::access_path::{Path, Root};
-use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolKind, Value};
+use deadheat_ir::{Callee, Constant, FunctionId, Module, Operation, SymbolId, SymbolKind, Value};
 
 /// What only the program's start does.
 #[derive(Debug, Default)]
@@ -69,6 +69,11 @@ impl StartOnly {
     /// Whether only the program's start executes the function.
     pub fn executes(&self, function: FunctionId) -> bool {
         self.executes.get(function.index()).copied().unwrap_or(false)
+    }
+
+    /// Whether only functions that only the program's start executes write the variable.
+    pub fn may_write(&self, variable: SymbolId) -> bool {
+        self.writes.get(variable.index()).copied().unwrap_or(false)
     }
 
     /// Whether nobody else than who executes the function writes the variable with this root.

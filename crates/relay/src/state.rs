@@ -14,6 +14,7 @@ use crate::path_map::{PathMap, PathSet};
 use crate::relative_lockset::RelativeLockset;
 use crate::symbolic_value::SymbolicValue;
 use crate::waited::Waited;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -24,7 +25,7 @@ pub const DISJUNCTS: usize = 6;
 const LOCATIONS: usize = 192;
 
 /// What is known of the threads that a creation makes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Status {
     /// All that were created have been joined.
     Joined,
@@ -38,7 +39,7 @@ pub enum Status {
 pub type Threads = Arc<BTreeMap<Site, Status>>;
 
 /// One way to be at a point.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Disjunct {
     /// Values of locations that differ from those on entry.
     pub memory: PathMap<SymbolicValue>,

@@ -15,6 +15,7 @@ use crate::state::{Disjunct, Status, Threads};
 use crate::symbolic_value::SymbolicValue::{self, Top};
 use crate::waited::Waited;
 use deadheat_ir::SymbolId;
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Cases at most.
@@ -40,7 +41,7 @@ pub struct Exit {
 }
 
 /// A handle of the caller's that is joined.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct JoinedHandle {
     /// The handle.
     pub handle: Path,
@@ -49,7 +50,7 @@ pub struct JoinedHandle {
 }
 
 /// What happens in one kind of return.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Case {
     /// Changes of locks.
     pub locks: RelativeLockset,
@@ -74,11 +75,12 @@ pub struct Case {
 }
 
 /// What calls of a function do.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summary {
     /// The cases; none: it does not return.
     pub cases: Vec<Case>,
     /// What each creation in it, and below it, starts.
+    #[serde(skip)]
     pub creations: BTreeMap<Site, BTreeSet<SymbolId>>,
     /// Those whose function its caller decides on.
     pub decided_by_caller: BTreeSet<Site>,
@@ -103,6 +105,11 @@ impl Summary {
     /// several that one call starts each keeps a name of its own.
     pub fn is_named_by_caller(&self, site: &Site) -> bool {
         self.decided_by_caller.len() == 1 && self.decided_by_caller.contains(site)
+    }
+
+    /// Whether it holds nothing that another program may not have: no creations.
+    pub(crate) fn is_portable(&self) -> bool {
+        self.creations.is_empty()
     }
 
     /// What a call does that may call functions with these summaries.

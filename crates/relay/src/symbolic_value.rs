@@ -6,12 +6,13 @@
 
 use crate::access_path::{Path, Root, Site};
 use crate::path_map::Held;
+use serde::{Deserialize, Serialize};
 
 /// Alternatives of `may` at most.
 pub const ALTERNATIVES: usize = 8;
 
 /// What a location or an instruction's result holds.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum SymbolicValue {
     /// Any possible value.
     Top,

@@ -24,6 +24,7 @@ use crate::entering::Entering;
 use crate::execution::{Entry, Execution};
 use crate::guarded_access::{ClassKey, OCCURRENCES, Occurrence, Occurrences};
 use crate::lent_lock::Lent;
+use crate::memo::Memo;
 use crate::models::RootKind;
 use crate::observation::{Beside, Seen, Under, Watch, is_alone};
 use crate::relative_lockset::{Mode, RelativeLockset};
@@ -139,7 +140,13 @@ pub struct TopDown {
 /// Finds all that runs, from these roots on.
 ///
 /// `running`: threads that run when the first start begins.
-pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], running: &Threads) -> TopDown {
+pub(crate) fn run(
+    subject: &Subject<'_>,
+    summaries: &BottomUp,
+    memo: Option<&Memo>,
+    starts: &[RootKey],
+    running: &Threads,
+) -> TopDown {
     let graph = bottom_up::call_graph(subject);
     let mut entangled = vec![false; graph.len()];
     let large = |component: &Vec<usize>| component.len() > ENTANGLED;
@@ -149,6 +156,7 @@ pub fn run(subject: &Subject<'_>, summaries: &BottomUp, starts: &[RootKey], runn
     let mut work = Work {
         subject,
         summaries,
+        memo,
         heights: bottom_up::heights(&graph),
         entangled,
         single: single_functions(subject, starts),
@@ -216,6 +224,7 @@ impl TopDown {
 struct Work<'a> {
     subject: &'a Subject<'a>,
     summaries: &'a BottomUp,
+    memo: Option<&'a Memo>,
     /// How high each function is above its callees.
     heights: Vec<usize>,
     /// Functions in recursion with many others.
@@ -398,8 +407,10 @@ impl Work<'_> {
         };
         let program = watch.start == Start::Program;
         if self.subject.is_large {
-            let view = self.views[context.function.index()]
-                .get_or_init(|| RelativeView::of(self.subject, self.summaries, context.function));
+            let view = self.views[context.function.index()].get_or_init(|| match self.memo {
+                Some(memo) => memo.view(self.subject, self.summaries, context.function),
+                None => RelativeView::of(self.subject, self.summaries, context.function),
+            });
             view.tell(self.subject, self.summaries, context.function, entry, &mut watch);
             watch.seen.widened = view.widened;
             watch.seen.left_out = view.left_out;

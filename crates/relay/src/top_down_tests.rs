@@ -2,7 +2,7 @@ use super::contexts::CONTEXTS;
 use super::*;
 use crate::execution::Summaries;
 use crate::points_to::Pointers;
-use crate::scan::{Options, Scan, scan};
+use crate::scan::{Options, Remembered, Scan, scan, scan_again};
 use crate::summary::Summary;
 use crate::{Models, subject::Subject};
 use deadheat_ir::{Program, parse};
@@ -312,32 +312,103 @@ fn accessed(scan: &Scan) -> BTreeSet<(Option<Arc<Path>>, bool, Vec<crate::guard:
         .collect()
 }
 
-proptest! {
-    /// Functions that lock, unlock, write and call each other: those with a higher number from those with a lower one.
-    #[test]
-    fn views_show_in_each_context_what_executions_there_show(
-        bodies in proptest::collection::vec(proptest::collection::vec((0_usize..4, 0_usize..6), 1..8), 6),
-    ) {
-        let body = |(number, steps): (usize, &Vec<(usize, usize)>)| {
-            let step = |(what, n): &(usize, usize)| match what {
-                0 => lock(n % 3),
-                1 => unlock(n % 3),
-                2 => write(["data", "other"][n % 2]),
-                _ if *n > number => call(&format!("f{n}")),
-                _ => write("data"),
-            };
-            let lines: String = steps.iter().map(step).collect();
-            let name = if number < 2 { format!("entry_{number}") } else { format!("f{number}") };
-            function(&name, &[lines, end()])
+/// Functions that lock, unlock, write and call each other, those with a lower number those with a higher one; two are entries.
+fn random(bodies: &[Vec<(usize, usize)>], before: &str) -> Program {
+    let body = |(number, steps): (usize, &Vec<(usize, usize)>)| {
+        let step = |(what, n): &(usize, usize)| match what {
+            0 => lock(n % 3),
+            1 => unlock(n % 3),
+            2 => write(["data", "other"][n % 2]),
+            _ if *n > number => call(&format!("f{}", n.max(&2))),
+            // Recursion.
+            _ if *n == 3 => call("f4"),
+            _ => write("data"),
         };
-        let last = bodies.len();
-        let rest: String = (0..2).map(|n| function(&format!("f{n}"), &[end()])).collect();
-        let all: String = bodies.iter().enumerate().map(body).collect();
-        prop_assert_eq!(last, 6);
-        let program = program(3, &(rest + &all));
+        let lines: String = steps.iter().map(step).collect();
+        let name = if number < 2 {
+            format!("entry_{number}")
+        } else {
+            format!("f{number}")
+        };
+        function(&name, &[lines, end()])
+    };
+    let all: String = bodies.iter().enumerate().map(body).collect();
+    program(3, &(before.to_owned() + &all))
+}
+
+fn bodies() -> impl Strategy<Value = Vec<Vec<(usize, usize)>>> {
+    proptest::collection::vec(proptest::collection::vec((0_usize..4, 0_usize..6), 1..8), 6)
+}
+
+/// What is found with what an earlier analysis remembered, what this one does, and how many executions were.
+fn scanned_again(program: &Program, kept: Vec<u8>) -> (String, Vec<u8>, [usize; 2]) {
+    let models = Models::built_in().unwrap();
+    let points_to = PointsTo::analyse(program, &models, &Limits::default());
+    let options = Options {
+        entries: vec!["entry_*".to_owned()],
+        views: true,
+        ..Options::default()
+    };
+    let mut remembered = Remembered {
+        kept: Some(kept),
+        ..Remembered::default()
+    };
+    let scan = scan_again(
+        &program.module,
+        &models,
+        &Pointers(&points_to),
+        &options,
+        &mut remembered,
+    );
+    (shown(&scan.unwrap()), remembered.kept.unwrap(), remembered.executions)
+}
+
+fn shown(scan: &Scan) -> String {
+    let found = &scan.found;
+    format!(
+        "{:?} {:?} {:?} {:?} {:?} {:?}",
+        scan.warnings, scan.figures, found.classes, found.orders, found.exits, found.cut
+    )
+}
+
+proptest! {
+    // Each case is a dozen programs.
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn views_show_in_each_context_what_executions_there_show(bodies in bodies()) {
+        let program = random(&bodies, "");
         let (one, other) = (scanned_with(&program, "entry_*", false), scanned_with(&program, "entry_*", true));
         prop_assert_eq!(accessed(&one), accessed(&other));
         prop_assert_eq!(warned(&program, &one), warned(&program, &other));
         prop_assert_eq!(one.found.contexts.len(), other.found.contexts.len());
+    }
+
+    #[test]
+    fn what_is_remembered_changes_nothing(
+        bodies in bodies(),
+        changed in 0_usize..6,
+        body in proptest::collection::vec((0_usize..4, 0_usize..6), 1..8),
+        damage in 0_usize..4_000,
+    ) {
+        let program = random(&bodies, "");
+        let plain = shown(&scanned_with(&program, "entry_*", true));
+        let (first, kept, [found, made]) = scanned_again(&program, vec![]);
+        prop_assert_eq!(&first, &plain);
+        prop_assert!(found == 0 && made > 0);
+        let (again, rekept, [_, made]) = scanned_again(&program, kept.clone());
+        prop_assert_eq!(&again, &plain);
+        prop_assert_eq!((made, rekept.len()), (0, kept.len()));
+        // Another function, or one more, before all others.
+        let mut other = bodies.clone();
+        other[changed] = body;
+        let before = "global @before internal 8\n".to_owned() + &function("before_all", &[write("before"), end()]);
+        for program in [random(&other, ""), random(&other, &before)] {
+            let plain = shown(&scanned_with(&program, "entry_*", true));
+            prop_assert_eq!(&scanned_again(&program, kept.clone()).0, &plain);
+            // Cut short.
+            let cut = kept[..damage.min(kept.len())].to_vec();
+            prop_assert_eq!(&scanned_again(&program, cut).0, &plain);
+        }
     }
 }

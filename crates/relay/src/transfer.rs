@@ -8,7 +8,7 @@ use crate::relative_lockset::{Change, Mode};
 use crate::state::{Disjunct, State};
 use crate::symbolic_value::SymbolicValue::{self, Integer, Named, Top};
 use deadheat_ir::instruction::Access;
-use deadheat_ir::{AssemblyRole, Class, LocationId, Operation, RmwOperator, SymbolKind, Value};
+use deadheat_ir::{AssemblyRole, Class, Function, LocationId, Module, Operation, RmwOperator, SymbolKind, Value};
 
 /// Bytes of an access whose length is not known.
 pub(crate) const UNKNOWN_LENGTH: u64 = 1;
@@ -354,18 +354,6 @@ impl Execution<'_> {
         }
     }
 
-    /// Where an instruction stands in the source: one that the compiler gave no line, where the next one stands.
-    fn location(&self, at: usize) -> Option<LocationId> {
-        let body = self.body;
-        let block = &body.blocks[self.block_of(at)];
-        let from_here = body.instructions[at..block.end as usize]
-            .iter()
-            .map(|i| i.location)
-            .chain([block.location]);
-        let has_line = |l: &LocationId| self.subject.module[*l].line > 0;
-        from_here.flatten().find(has_line).or(body.instructions[at].location)
-    }
-
     fn tell_all(
         &self,
         place: Place,
@@ -391,7 +379,7 @@ impl Execution<'_> {
     ) {
         observer.access(AccessEvent {
             site: self.site(place.instruction),
-            location: self.location(place.instruction),
+            location: crate::transfer::place(self.subject.module, self.body, place.instruction),
             operand: place.operand,
             address,
             size: place.size,
@@ -402,6 +390,18 @@ impl Execution<'_> {
             way,
         });
     }
+}
+
+/// Where an instruction stands in the source: one that the compiler gave no line, where the next one stands.
+pub(crate) fn place(module: &Module, body: &Function, at: usize) -> Option<LocationId> {
+    let number = body.blocks.partition_point(|b| b.end as usize <= at);
+    let block = &body.blocks[number];
+    let from_here = body.instructions[at..block.end as usize]
+        .iter()
+        .map(|i| i.location)
+        .chain([block.location]);
+    let has_line = |l: &LocationId| module[*l].line > 0;
+    from_here.flatten().find(has_line).or(body.instructions[at].location)
 }
 
 /// Whether values of the class are followed.

@@ -3,8 +3,10 @@
 //! A server's threads are created early and wait for work; what the program's start then still sets up is done before
 //! there is any. Nothing orders the two, so such pairs stay warnings, of a low rank ([`crate::rank`]).
 
+use serde::{Deserialize, Serialize};
+
 /// What is known of a thread's waits so far.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Waited {
     /// It has not waited.
     #[default]

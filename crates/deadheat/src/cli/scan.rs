@@ -6,6 +6,7 @@ use crate::driver::installation;
 use deadheat_campaign::baseline::Baseline;
 use deadheat_campaign::report::{Finding, exit};
 use deadheat_campaign::scan::{self, Linked, Models, ReadOptions, Size, worker_in};
+use deadheat_campaign::scan_memory::ScanMemory;
 use deadheat_campaign::static_findings;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -52,7 +53,7 @@ pub fn scan(mut scan: Scan) -> ExitCode {
     match scan::read(&scan.inputs, &scan.compile_commands, &options) {
         Ok(linked) if scan.print_ir => print(&linked),
         Ok(linked) if scan.sizes => tell(&linked),
-        Ok(linked) => analyse(&linked, &models, &scan, baseline.as_ref()),
+        Ok(linked) => analyse(&linked, &models, &scan, &memory(&scan, &options), baseline.as_ref()),
         Err(error) => failed(&error),
     }
 }
@@ -85,7 +86,8 @@ pub fn warnings(program: &Path, store: &Path, hunt: &deadheat_campaign::Options)
         ));
     };
     let options = scan::Options::default();
-    let report = static_findings::analyse(scanned, &models, &options).map_err(|error| error.to_string())?;
+    let report = static_findings::analyse(scanned, &models, &options, &mut scan::Remembered::default())
+        .map_err(|error| error.to_string())?;
     Ok(report.findings.into())
 }
 
@@ -101,6 +103,14 @@ fn models(files: &[PathBuf]) -> Result<Models, String> {
     Ok(models)
 }
 
+/// What scans with these models of what is named remember.
+fn memory(scan: &Scan, options: &ReadOptions) -> ScanMemory {
+    let tool = std::env::current_exe().into_iter().chain(scan.models.iter().cloned());
+    let tool: Vec<Vec<u8>> = tool.map(|file| std::fs::read(file).unwrap_or_default()).collect();
+    let named: Vec<PathBuf> = scan.inputs.iter().chain(&scan.compile_commands).cloned().collect();
+    ScanMemory::open(options, &tool, &named)
+}
+
 /// What an earlier scan reported.
 fn baseline(file: &Path) -> Result<Baseline, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -108,7 +118,13 @@ fn baseline(file: &Path) -> Result<Baseline, String> {
 }
 
 /// Analyses each program and reports.
-fn analyse(linked: &Linked, models: &Models, scan: &Scan, baseline: Option<&Baseline>) -> ExitCode {
+fn analyse(
+    linked: &Linked,
+    models: &Models,
+    scan: &Scan,
+    memory: &ScanMemory,
+    baseline: Option<&Baseline>,
+) -> ExitCode {
     for skipped in &linked.skipped {
         anstream::eprintln!("deadheat: skipped {}: {}", skipped.origin, skipped.reason);
     }
@@ -122,8 +138,9 @@ fn analyse(linked: &Linked, models: &Models, scan: &Scan, baseline: Option<&Base
     let mut reports = Vec::new();
     for program in &linked.programs {
         let name = program.path.as_deref().map_or("objects".into(), Path::to_string_lossy);
-        match static_findings::analyse(program, models, &options) {
-            Ok(mut report) => {
+        match memory.analyse(program, models, &options) {
+            Ok((mut report, notes)) => {
+                notes.iter().for_each(|note| anstream::eprintln!("deadheat: {note}"));
                 report
                     .notices
                     .extend(scan::link_notes(&program.program.report, &program.program.module));
