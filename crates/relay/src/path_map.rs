@@ -249,6 +249,11 @@ impl<V: Held> PathMap<V> {
         }
     }
 
+    /// The same, sharing with another map what both have.
+    pub fn sharing(&self, other: &Self) -> Self {
+        other.merge(self, |_, own| own.cloned())
+    }
+
     /// The paths of either map; `value` gives what a path has from what it has in the one, the other, or both; none leaves
     /// it out. What both share is taken as it is.
     pub fn merge(&self, other: &Self, value: impl Fn(Option<&V>, Option<&V>) -> Option<V>) -> Self {

@@ -190,6 +190,11 @@ impl RelativeLockset {
         }
     }
 
+    /// Shares with another set what both hold alike.
+    pub(crate) fn share(&mut self, other: &RelativeLockset) {
+        self.changes = self.changes.sharing(&other.changes);
+    }
+
     /// The join of two paths: (L+ ∩ L+', L- ∪ L-').
     pub fn join(&self, other: &RelativeLockset) -> RelativeLockset {
         let changes = self.changes.merge(&other.changes, |a, b| {

@@ -120,6 +120,14 @@ impl RelativeView {
         }
     }
 
+    /// Has ways share what they have in common, as they did when they were made.
+    pub(crate) fn share(&mut self) {
+        for at in 1..self.ways.len() {
+            let (before, rest) = self.ways.split_at_mut(at);
+            rest[0].share(&before[at - 1]);
+        }
+    }
+
     /// Whether it holds nothing that another program may not have.
     pub(crate) fn is_portable(&self) -> bool {
         self.places.is_empty()

@@ -265,6 +265,14 @@ impl Disjunct {
         self.facts.retain(|key, _| !key.loads() || value(key));
     }
 
+    /// Shares with another way what both hold alike.
+    pub(crate) fn share(&mut self, other: &Disjunct) {
+        self.memory = self.memory.sharing(&other.memory);
+        self.facts = self.facts.sharing(&other.facts);
+        self.published = self.published.sharing(&other.published);
+        self.locks.share(&other.locks);
+    }
+
     /// The join of two ways.
     pub fn join(&self, other: &Disjunct) -> Disjunct {
         // A handle stands there or nothing does: whoever joins what stands there joins that thread.

@@ -2,7 +2,7 @@
 //!
 //! A name is a digest of what the symbol is called, in which unit if that is its only one, and of what an execution may
 //! learn of it: what a constant holds, whether a function has a body. What is written and read for another program is
-//! written by names ([`Identities::during`]).
+//! written by names ([`Identities::write`]).
 
 use super::content::Content;
 use crate::entering::{Wide, digest};
@@ -10,6 +10,7 @@ use crate::subject::Subject;
 use deadheat_ir::{Constant, ConstantId, Linkage, SymbolId, SymbolKind};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ pub(crate) struct Identities {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Arc<Identities>>> = const { RefCell::new(None) };
+    /// Those of the value that is being written or read.
+    static CURRENT: RefCell<Option<Names>> = const { RefCell::new(None) };
 }
 
 impl Identities {
@@ -148,12 +150,48 @@ impl Identities {
         one_each && in_order(symbols, &self.symbol_of) && in_order(functions, &self.function_of)
     }
 
-    /// Writes or reads with numbers of this program as names.
-    pub(super) fn during<T>(self: &Arc<Self>, what: impl FnOnce() -> T) -> T {
-        CURRENT.set(Some(Arc::clone(self)));
-        let result = what();
+    /// A value with names in the place of numbers: a table of them, and the value.
+    pub(super) fn write(self: &Arc<Self>, value: &impl Serialize) -> Option<Vec<u8>> {
+        CURRENT.set(Some(Names::of(self, Vec::new())));
+        let written = postcard::to_stdvec(value);
+        let names = CURRENT.take()?;
+        let mut all = postcard::to_stdvec(&names.table).ok()?;
+        all.extend(written.ok()?);
+        Some(all)
+    }
+
+    /// A value that was written so; none if it names what is not here.
+    pub(super) fn read<T: DeserializeOwned>(self: &Arc<Self>, written: &[u8]) -> Option<T> {
+        let (table, rest) = postcard::take_from_bytes(written).ok()?;
+        CURRENT.set(Some(Names::of(self, table)));
+        let value = postcard::from_bytes(rest);
         CURRENT.set(None);
-        result
+        value.ok()
+    }
+}
+
+/// The names in one value.
+struct Names {
+    identities: Arc<Identities>,
+    table: Vec<u64>,
+    places: FxHashMap<u64, u32>,
+}
+
+impl Names {
+    fn of(identities: &Arc<Identities>, table: Vec<u64>) -> Names {
+        Names {
+            identities: Arc::clone(identities),
+            table,
+            places: FxHashMap::default(),
+        }
+    }
+
+    fn place(&mut self, name: u64) -> u32 {
+        let table = &mut self.table;
+        *self.places.entry(name).or_insert_with(|| {
+            table.push(name);
+            table.len() as u32 - 1
+        })
     }
 }
 
@@ -190,17 +228,23 @@ macro_rules! named {
             use serde::ser::{self, Serialize, Serializer};
 
             pub(crate) fn serialize<S: Serializer>(number: &u32, to: S) -> Result<S::Ok, S::Error> {
-                let name = CURRENT.with_borrow(|all| all.as_ref().map(|all| all.$name(*number)));
-                let name = name.ok_or_else(|| ser::Error::custom("no names"))?;
-                name.to_le_bytes().serialize(to)
+                let place = CURRENT.with_borrow_mut(|names| {
+                    let names = names.as_mut()?;
+                    let name = names.identities.$name(*number);
+                    Some(names.place(name))
+                });
+                place.ok_or_else(|| ser::Error::custom("no names"))?.serialize(to)
             }
 
             pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<u32, D::Error> {
-                let name = u64::from_le_bytes(Deserialize::deserialize(from)?);
-                if name & NAME == 0 {
-                    return u32::try_from(name).map_err(D::Error::custom);
-                }
-                let number = CURRENT.with_borrow(|all| all.as_ref()?.$numbers.get(&name).copied());
+                let place = u32::deserialize(from)?;
+                let number = CURRENT.with_borrow(|names| {
+                    let names = names.as_ref()?;
+                    match *names.table.get(place as usize)? {
+                        name if name & NAME == 0 => u32::try_from(name).ok(),
+                        name => names.identities.$numbers.get(&name).copied(),
+                    }
+                });
                 number.ok_or_else(|| D::Error::custom("gone"))
             }
         }
