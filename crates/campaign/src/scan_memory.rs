@@ -99,3 +99,74 @@ impl ScanMemory {
         entry
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use deadheat_ir::{Program, parse};
+
+    fn program(count: usize) -> ScannedProgram {
+        let mut text = "module \"t.c\"\nglobal @data internal 8\n".to_owned();
+        for n in 0..count {
+            text += &format!(
+                "define @entry_{n} () void at \"t.c\":1 {{\nentry:\n  store i64 8 7i64 to @data at {n}:1\n  return\n}}\n"
+            );
+        }
+        ScannedProgram {
+            path: None,
+            program: Program::link(vec![parse(&text).unwrap()]),
+        }
+    }
+
+    fn options(directory: Option<&Path>) -> ReadOptions {
+        ReadOptions {
+            worker: PathBuf::new(),
+            jobs: 1,
+            settings: crate::scan::ReadSettings::default(),
+            cache: directory.map(Path::to_owned),
+            clang: "clang".into(),
+            largest: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn what_is_kept_changes_nothing_and_damage_is_said() {
+        let directory = tempfile::tempdir().unwrap();
+        let models = Models::built_in().unwrap();
+        let asked = Options {
+            entries: vec!["entry_*".into()],
+            views: true,
+            ..Options::default()
+        };
+        let scan = |count: usize, directory: Option<&Path>| {
+            let memory = ScanMemory::open(&options(directory), &[], &[]);
+            memory.analyse(&program(count), &models, &asked).unwrap()
+        };
+        let kept = || {
+            let mut all: Vec<PathBuf> = std::fs::read_dir(directory.path())
+                .unwrap()
+                .map(|e| e.unwrap().path())
+                .collect();
+            all.sort();
+            all
+        };
+        let plain = scan(3, None);
+        assert!(!plain.0.findings.is_empty() && plain.1.is_empty());
+        assert_eq!(scan(3, Some(directory.path())), plain);
+        assert_eq!(kept().len(), 2);
+        assert_eq!(scan(3, Some(directory.path())), plain);
+        assert_eq!(scan(4, Some(directory.path())), scan(4, None));
+        assert_eq!(kept().len(), 3);
+        for (cut, file) in kept().into_iter().enumerate() {
+            let bytes = std::fs::read(&file).unwrap();
+            std::fs::write(&file, &bytes[..bytes.len() - 1 - cut]).unwrap();
+        }
+        let (report, notes) = scan(3, Some(directory.path()));
+        assert_eq!((report, notes.len()), (plain.0.clone(), 2));
+        assert_eq!(scan(3, Some(directory.path())), plain);
+        // Nothing can be kept there.
+        let file = directory.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(scan(3, Some(&file)), plain);
+    }
+}
