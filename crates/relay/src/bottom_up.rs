@@ -34,6 +34,9 @@ pub struct BottomUp {
     digests: Vec<u128>,
 }
 
+/// A function's number, or its place in its component, its summary, and what tells that from others.
+type Numbered = (usize, Summary, u128);
+
 impl Summaries for BottomUp {
     fn summary(&self, function: FunctionId) -> Option<&Summary> {
         self.summaries.get(function.index())?.as_ref()
@@ -70,7 +73,7 @@ impl BottomUp {
         };
         let heights = heights(&graph);
         for level in levels(&graph) {
-            let done: Vec<(Vec<(usize, Summary, u128)>, usize)> = level
+            let done: Vec<(Vec<Numbered>, usize)> = level
                 .into_par_iter()
                 .map(|component| all.component(subject, memo, &graph, &heights, component))
                 .collect();
@@ -93,7 +96,7 @@ impl BottomUp {
         graph: &[Vec<usize>],
         heights: &[usize],
         mut component: Vec<usize>,
-    ) -> (Vec<(usize, Summary, u128)>, usize) {
+    ) -> (Vec<Numbered>, usize) {
         let entry = Entry::relative();
         component.sort_by_key(|f| (heights[*f], *f));
         let place: FxHashMap<usize, usize> = component.iter().enumerate().map(|(at, f)| (*f, at)).collect();
@@ -128,7 +131,7 @@ impl BottomUp {
                     };
                     (*at, summary, digest)
                 };
-                let new: Vec<(usize, Summary, u128)> = now.par_iter().map(execute).collect();
+                let new: Vec<Numbered> = now.par_iter().map(execute).collect();
                 for (at, summary, digest) in new {
                     if known.own[at].as_ref() != Some(&summary) {
                         known.own[at] = Some(summary);
