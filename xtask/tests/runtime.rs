@@ -7,11 +7,12 @@ use deadheat_wire::channel;
 use deadheat_wire::plan::{Mode, PLAN_VARIABLE, Plan, Policy, RECORD_VARIABLE, Switch, Symbolic};
 use deadheat_wire::record::{EndKind, Ended, Record};
 use deadheat_wire::trace::{self, Constraint, Node, Trace};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 /// What is known of one run.
 struct Run {
@@ -57,8 +58,13 @@ fn build(name: &str) -> PathBuf {
     build_with(name, &[])
 }
 
-/// The same with further words for the compiler.
+/// The same with further words for the compiler. Once for all tests: one may be running what another asks for.
 fn build_with(name: &str, words: &[&OsStr]) -> PathBuf {
+    static BUILT: Mutex<BTreeMap<String, PathBuf>> = Mutex::new(BTreeMap::new());
+    let mut built = BUILT.lock().expect("a build did not fail");
+    if let Some(program) = built.get(name) {
+        return program.clone();
+    }
     let scratch = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
     let library = dist().join("lib/deadheat");
     assert!(library.join("deadheat_rt.o").exists(), "run `cargo xtask build` first");
@@ -81,6 +87,7 @@ fn build_with(name: &str, words: &[&OsStr]) -> PathBuf {
         command.status().expect("clang-22 is installed").success(),
         "{name} does not build"
     );
+    built.insert(name.into(), program.clone());
     program
 }
 

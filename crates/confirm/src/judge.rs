@@ -168,7 +168,13 @@ impl Judge<'_> {
                 } else {
                     &meeting.arriving
                 };
-                if held.access.kind != SiteKind::ReadWrite {
+                let between = if arriving_first {
+                    &meeting.arriving
+                } else {
+                    &meeting.postponed
+                };
+                // A read between the two is one before or after both.
+                if held.access.kind != SiteKind::ReadWrite || !between.access.kind.writes() {
                     continue;
                 }
                 let whole = orders::plan(plan, run, meeting, arriving_first, false);

@@ -23,7 +23,7 @@ use crate::thread::NEVER;
 use crate::token::scheduler;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
-use deadheat_wire::channel::{FAMILY_AT, PROCESS_SIZE, PROCESSES, TIME_AT};
+use deadheat_wire::channel::{ADOPTED_AT, FAMILY_AT, PARENT_AT, PROCESS_SIZE, PROCESSES, TIME_AT, UNBORN_AT};
 use deadheat_wire::record::{Notice, Record};
 
 /// A process that runs is waited for so many times as long as time is to pass.
@@ -113,6 +113,14 @@ pub fn start() {
         entry.does.store(RUNS, Release);
         Some(number)
     };
+    if let (Some(parent), Some(1)) = (
+        report::header(PARENT_AT),
+        report::header(ADOPTED_AT).map(|a| a.load(Relaxed)),
+    ) {
+        // SAFETY: no arguments.
+        let own_parent = unsafe { sys!(libc::SYS_getppid) } as u32;
+        let _ = parent.compare_exchange(0, own_parent, Relaxed, Relaxed);
+    }
     let waiting = WAITING.get();
     waiting.own = (0..PROCESSES).find_map(free);
     (waiting.said, waiting.deadline, waiting.extra) = (RUNS, NEVER, EXTRA);
@@ -121,13 +129,45 @@ pub fn start() {
     }
 }
 
-/// Whether there is a child, or a process that says something of itself.
+/// A process is about to be forked: it works, although nobody finds it if its parent ends at once.
+pub fn forks() {
+    if let Some(unborn) = report::header(UNBORN_AT) {
+        unborn.fetch_add(1, AcqRel);
+    }
+}
+
+/// It was not made, or has come to where it can be found.
+pub fn born() {
+    if let Some(unborn) = report::header(UNBORN_AT) {
+        unborn.fetch_sub(1, AcqRel);
+    }
+}
+
+fn unborn() -> bool {
+    report::header(UNBORN_AT).is_some_and(|unborn| unborn.load(Acquire) as i32 > 0)
+}
+
+/// What the run's first parent has: the first process, and those whose parents have ended.
+fn adopted() -> Vec<u32> {
+    match report::header(PARENT_AT).map_or(0, |parent| parent.load(Relaxed)) {
+        0 => Vec::new(),
+        parent => rest::tasks(parent)
+            .into_iter()
+            .flat_map(|id| rest::children(parent, id))
+            .collect(),
+    }
+}
+
+/// Whether there is a child, a process that says something of itself, or one without a parent.
 fn is_there() -> bool {
     let mut info = [0u64; 16];
     let options = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
     // SAFETY: the kernel fills our buffer.
     let status = unsafe { sys!(libc::SYS_waitid, libc::P_ALL, 0i32, info.as_mut_ptr(), options, 0usize) };
-    status == 0 || others().any(|(_, id, _)| !rest::is_gone(id))
+    let own = getpid() as u32;
+    status == 0
+        || others().any(|(_, id, _)| !rest::is_gone(id))
+        || adopted().into_iter().any(|id| id != own && !rest::is_gone(id))
 }
 
 /// Says what this process does from now on.
@@ -187,7 +227,11 @@ pub fn lets_time_out() -> bool {
     }
     let passed = clock::real_time() - waiting.begun;
     let longest = waiting.span.saturating_mul(PATIENCE);
-    let rest = if is_there() { look(waiting) } else { Rest::Waits };
+    let rest = match (unborn(), is_there()) {
+        (true, _) => Rest::Runs,
+        (false, true) => look(waiting),
+        (false, false) => Rest::Waits,
+    };
     let ready = match rest {
         Rest::Waits => true,
         Rest::Sleeps => passed >= waiting.span,
@@ -247,6 +291,12 @@ fn all(waiting: &Waiting, runs: &mut Vec<(u32, u64)>) -> Rest {
         known.push(id);
         if !rest::is_gone(id) {
             least = least.max(of_known(waiting, number, id, &process, runs));
+        }
+    }
+    for id in adopted() {
+        if !known.contains(&id) {
+            known.push(id);
+            least = least.max(of_unknown(id, runs));
         }
     }
     // What these have started and is not under control, or has not come so far.

@@ -236,7 +236,8 @@ unsafe extern "C" fn wait_apart(own: *mut c_void, to: *mut c_void) -> ! {
 /// Returns in the thread's own kernel thread.
 pub fn go_home(t: &mut Thread) {
     let exchange = EXCHANGE.get();
-    if exchange.begun && !core::ptr::eq(exchange.carrier, t) {
+    // One that is bound is there, also when the library cancels it out of its turn.
+    if exchange.begun && t.switching.bound == 0 && !core::ptr::eq(exchange.carrier, t) {
         let own: *mut Thread = t;
         // SAFETY: its kernel thread waits apart, since it is not the carrier.
         unsafe { leave(own, own) };

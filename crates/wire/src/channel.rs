@@ -29,6 +29,12 @@ pub const ASKED_AT: usize = 48;
 pub const ANSWERED_AT: usize = 52;
 /// Offset of whether (`u32`, 1 if so) the run has a network namespace of its own.
 pub const OWN_NETWORK_AT: usize = 56;
+/// Offset of the number of processes (`u32`) that were forked and have not come to say so.
+pub const UNBORN_AT: usize = 60;
+/// Offset of whether (`u32`, 1 if so) the first process's parent adopts what others leave behind, and nothing else.
+pub const ADOPTED_AT: usize = 72;
+/// Offset of the process id (`u32`) of that parent.
+pub const PARENT_AT: usize = 76;
 /// Offset of the time (`u64`, nanoseconds) up to which processes that know of one another have let time pass.
 pub const TIME_AT: usize = 64;
 /// Offset of what those processes say of themselves: [`PROCESSES`] entries of [`PROCESS_SIZE`] bytes (the runtime's

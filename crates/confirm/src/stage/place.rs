@@ -51,6 +51,9 @@ impl Stage {
         let record = self.files(&directory, plan).map_err(RunError::Files)?;
         let modules = self.modules.lock().map(|m| m.clone()).unwrap_or_default();
         if let Some(record) = &record {
+            record
+                .write_all_at(&1u32.to_le_bytes(), channel::ADOPTED_AT as u64)
+                .map_err(RunError::Files)?;
             let keys = modules.iter().take(channel::MODULES);
             let keys: Vec<u8> = keys.flat_map(|m| module_key(&m.path, m.calls).to_le_bytes()).collect();
             record

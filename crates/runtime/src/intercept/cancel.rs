@@ -9,6 +9,7 @@ use deadheat_model::Operation;
 use libc::{c_int, pthread_t};
 
 const DISABLED: c_int = 1;
+const ASYNCHRONOUS: c_int = 1;
 
 unsafe extern "C" {
     fn pthread_testcancel();
@@ -41,5 +42,12 @@ interpose! {
             t.uncancellable = state == DISABLED;
         }
         result
+    }
+    fn pthread_setcanceltype(t; kind: c_int, old: *mut c_int) -> c_int {
+        if kind == ASYNCHRONOUS {
+            // The library's signal comes to the thread's own kernel thread, wherever that is.
+            crate::switching::bind(t);
+        }
+        real!(pthread_setcanceltype: fn(c_int, *mut c_int) -> c_int)(kind, old)
     }
 }

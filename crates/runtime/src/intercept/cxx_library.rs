@@ -55,6 +55,8 @@ interpose! {
         // SAFETY: the library's record; its layout is part of the binary interface.
         let state = unsafe { *record.add(2) };
         observe::library_store(t.id, state + 16, STATUS_SIZE);
+        // The library gives its share of the state up then, too, and destroys it if it is the last: unseen.
+        unordered::stop();
         real!(_ZNSt13__future_base13_State_baseV211_Make_ready6_M_setEv: fn(*mut u64) -> ())(record)
     }
 }

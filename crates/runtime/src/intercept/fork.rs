@@ -23,7 +23,7 @@ pub fn start() {
     // SAFETY: functions that live as long as the process.
     unsafe {
         real!(__register_atfork: fn(Handler, Handler, Handler, *const c_void) -> i32)(
-            None,
+            Some(before),
             None,
             Some(in_child),
             core::ptr::null(),
@@ -38,12 +38,26 @@ interpose! {
     }
 }
 
+extern "C" fn before() {
+    if me().is_some() {
+        crate::family::forks();
+    }
+}
+
+/// A process that was announced was not made.
+fn unless_made(child: pid_t) {
+    if child < 0 && me().is_some() {
+        crate::family::born();
+    }
+}
+
 extern "C" fn in_child() {
     let Some(t) = me() else { return };
     t.kernel_id = crate::sys::gettid();
     switching::forked(t);
     crate::processor::forked();
     if !plan::plan().is_some_and(|p| p.follow) {
+        crate::family::born();
         token::stop();
         return;
     }
@@ -56,6 +70,7 @@ extern "C" fn in_child() {
     report::forked();
     crate::peer::forked(parent);
     crate::family::start();
+    crate::family::born();
     plan::started(Some(parent), alloc::vec::Vec::new());
     observe::forked(t.id);
     crate::concolic::forked();
@@ -75,6 +90,7 @@ pub unsafe extern "C" fn fork() -> pid_t {
     }
     // SAFETY: the real function.
     let child = unsafe { real!(fork: fn() -> pid_t)() };
+    unless_made(child);
     if child != 0 {
         point(Operation::Continue);
     }
@@ -96,9 +112,11 @@ pub unsafe extern "C" fn _Fork() -> pid_t {
         point(Operation::External);
         switching::go_home(t);
         token::scheduler().others = true;
+        crate::family::forks();
     }
     // SAFETY: the real function.
     let child = unsafe { real!(_Fork: fn() -> pid_t)() };
+    unless_made(child);
     if child == 0 {
         in_child();
     }
@@ -144,6 +162,7 @@ pub unsafe extern "C" fn clone(
         token::scheduler().others = true;
         token::scheduler().trail.flush();
         if flags & libc::CLONE_VM == 0 {
+            crate::family::forks();
             (begins, with) = (first, (&raw mut own).cast());
         } else {
             super::not_modelled("clone");
@@ -155,6 +174,9 @@ pub unsafe extern "C" fn clone(
             begins, stack, flags, with, parent, storage, child,
         )
     };
+    if flags & libc::CLONE_VM == 0 {
+        unless_made(made);
+    }
     point(Operation::Continue);
     made
 }

@@ -142,7 +142,6 @@ const HARMLESS: &[&str] = &[
     "pthread_rwlock_init",
     "pthread_barrier_init",
     "pthread_setcancelstate",
-    "pthread_setcanceltype",
     "pthread_testcancel",
     "pthread_getattr_default_np",
     "pthread_setattr_default_np",

@@ -37,6 +37,16 @@ pub unsafe fn modelled(number: c_long, arguments: [usize; 6]) -> Option<isize> {
             libc::SYS_select => poll::select(fd, b as *mut u64, c as *mut u64, d as *mut u64, e as *const _) as isize,
             libc::SYS_epoll_wait => poll::epoll_wait(fd, at.cast(), c as c_int, d as c_int) as isize,
             libc::SYS_epoll_pwait => poll::epoll_pwait(fd, at.cast(), c as c_int, d as c_int, e as *const u64) as isize,
+            libc::SYS_epoll_pwait2 => {
+                poll::epoll_pwait2(fd, at.cast(), c as c_int, d as *const _, e as *const u64) as isize
+            }
+            libc::SYS_pselect6 => {
+                // The mask and its size, or nothing.
+                let mask = (f as *const *const u64)
+                    .as_ref()
+                    .map_or(core::ptr::null(), |mask| *mask);
+                poll::pselect(fd, b as *mut u64, c as *mut u64, d as *mut u64, e as *const _, mask) as isize
+            }
             libc::SYS_nanosleep => sleep::nanosleep(a as *const _, b as *mut _) as isize,
             libc::SYS_clock_nanosleep => {
                 let error = sleep::clock_nanosleep(fd, b as c_int, c as *const _, d as *mut _);
