@@ -55,14 +55,55 @@ fn turns(switches: &[Switch], meeting: &Meeting) -> Option<Vec<Deviation>> {
         let lost = |of: ThreadId| head.iter().rfind(|d| d.of == of).map(|d| d.point);
         let since = switches[..before].last().map_or(0, |s| s.step);
         let arrived = lost(arriving).unwrap_or(0) + (meeting.step - since);
-        let there = [
-            turn(arriving, arrived, postponed),
-            turn(postponed, lost(postponed)? + 1, arriving),
-        ];
-        return Some([head, &there, tail].concat());
+        let made = lost(postponed)? + 1;
+        let there = [turn(arriving, arrived, postponed), turn(postponed, made, arriving)];
+        return Some([head, &there, &without_turn(tail, postponed, made)].concat());
     }
     // The thread that lost the turn at its access loses it behind that.
     let (lost, rest) = tail.split_first()?;
-    let behind = turn(arriving, lost.point + 1, postponed);
-    (lost.of == arriving && lost.to == postponed).then(|| [head, &[behind], rest].concat())
+    let made = lost.point + 1;
+    let behind = turn(arriving, made, postponed);
+    let rest = without_turn(rest, arriving, made);
+    (lost.of == arriving && lost.to == postponed).then(|| [head, &[behind], &rest].concat())
+}
+
+/// A thread made its access before: if it did no more than that in its next turn, it has none.
+fn without_turn(switches: &[Deviation], of: ThreadId, made: u64) -> Vec<Deviation> {
+    let mut left = switches.to_vec();
+    let next = left.iter().position(|d| d.of == of).filter(|n| *n > 0);
+    if let Some(next) = next.filter(|n| (left[*n].point, left[*n].waits) == (made, false)) {
+        let lost = left.remove(next);
+        let given = &mut left[next - 1];
+        (given.to, given.timeout) = (lost.to, lost.timeout);
+        if given.to == given.of {
+            left.remove(next - 1);
+        }
+    }
+    left
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn deviation(of: u32, point: u64, to: u32) -> Deviation {
+        Deviation {
+            of: ThreadId(of),
+            point,
+            waits: false,
+            to: ThreadId(to),
+            timeout: false,
+        }
+    }
+
+    #[test]
+    fn a_turn_in_which_nothing_is_left_to_do_goes_to_the_next() {
+        let (to_it, on, later) = (deviation(1, 2, 2), deviation(2, 4, 3), deviation(3, 1, 2));
+        let left = without_turn(&[to_it, on, later], ThreadId(2), 4);
+        assert_eq!(left, [deviation(1, 2, 3), later]);
+        let back = deviation(2, 4, 1);
+        assert_eq!(without_turn(&[to_it, back, later], ThreadId(2), 4), [later]);
+        let more = deviation(2, 5, 3);
+        assert_eq!(without_turn(&[to_it, more], ThreadId(2), 4), [to_it, more]);
+    }
 }
