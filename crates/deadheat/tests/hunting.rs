@@ -52,6 +52,22 @@ fn a_loop_that_waits_for_itself_repeats() {
     assert_eq!(report["notices"], serde_json::json!([]), "{told}");
 }
 
+/// The thread has the promise for itself: the library gives the state up as the thread ends, and may destroy it.
+const PROMISE: &str = "#include <future>\n#include <thread>\n\
+    int main() { std::promise<int> promise; auto future = promise.get_future();\n\
+    std::thread thread([](std::promise<int> own) { own.set_value_at_thread_exit(4); }, std::move(promise));\n\
+    int got = future.get(); thread.join(); return got - 4; }\n";
+
+#[test]
+fn what_the_library_destroys_as_a_thread_ends_proves_nothing() {
+    let place = Place::new("promise");
+    place.build_with("c++", "promise.cpp", PROMISE, &["-O1"]);
+    for seed in ["1", "2"] {
+        let (status, told) = place.run(&["hunt", "--runs", "6", "--seed", seed, "--", "./promise"]);
+        assert_eq!(status, 0, "{told}");
+    }
+}
+
 #[test]
 fn the_bank_is_harmed_and_the_run_replays() {
     let place = Place::new("bank");
