@@ -243,7 +243,7 @@ impl Judge<'_> {
             Evidence::Unordered
         };
         let other = match meeting {
-            Some(number) => self.other_order(plan, &run, number)?,
+            Some(number) => self.other_order(&case.targets, plan, &run, number)?,
             None => None,
         };
         case.shown = Some(Shown {
@@ -259,19 +259,17 @@ impl Judge<'_> {
     }
 
     /// The run with one meeting resolved the other way, if it was.
-    fn other_order(&self, plan: &Plan, run: &Run, number: u32) -> Result<Option<Run>, RunError> {
+    fn other_order(&self, pair: &Targets, plan: &Plan, run: &Run, number: u32) -> Result<Option<Run>, RunError> {
         let other = match self.stage.run(&flipped(plan, number)) {
             Err(RunError::NoRuntime(_)) => return Ok(None),
             other => other?,
         };
-        let order = |r: &Run| {
-            r.records
-                .meetings
-                .iter()
-                .find(|m| m.number == number)
-                .map(|m| m.arriving_first)
+        let of_pair = |r: &Run| {
+            let own = meetings(pair, r).find(|m| m.number == number);
+            // Each process has numbers of its own.
+            own.map(|m| (m.process, m.arriving_first))
         };
-        let turned = matches!((order(run), order(&other)), (Some(a), Some(b)) if a != b);
+        let turned = matches!((of_pair(run), of_pair(&other)), (Some(a), Some(b)) if a.0 == b.0 && a.1 != b.1);
         Ok(turned.then_some(other))
     }
 
@@ -293,7 +291,7 @@ impl Judge<'_> {
         let came_to = BadEnd::of(run);
         let known = |b: &BadRun| b.end().same(&came_to) && b.met == met;
         for number in ends.into_iter().rev() {
-            let Some(other) = self.other_order(plan, run, number)? else {
+            let Some(other) = self.other_order(&case.targets, plan, run, number)? else {
                 continue;
             };
             let end = Outcome::of(&other);

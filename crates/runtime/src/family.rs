@@ -227,10 +227,12 @@ pub fn lets_time_out() -> bool {
     }
     let passed = clock::real_time() - waiting.begun;
     let longest = waiting.span.saturating_mul(PATIENCE);
-    let rest = match (unborn(), is_there()) {
-        (true, _) => Rest::Runs,
-        (false, true) => look(waiting),
-        (false, false) => Rest::Waits,
+    let rest = if unborn() {
+        Rest::Runs
+    } else if is_there() {
+        look(waiting)
+    } else {
+        Rest::Waits
     };
     let ready = match rest {
         Rest::Waits => true,

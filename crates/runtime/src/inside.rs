@@ -11,7 +11,7 @@
 use crate::report;
 use crate::sys::sys;
 use alloc::vec::Vec;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use deadheat_wire::channel::OWN_NETWORK_AT;
 use deadheat_wire::object::DESCRIPTORS;
 
@@ -37,8 +37,6 @@ const LONGEST: usize = 1 << 18;
 const UNSEEN_CODE: u64 = 1_000_000;
 
 static KINDS: [AtomicU8; DESCRIPTORS as usize] = [const { AtomicU8::new(0) }; DESCRIPTORS as usize];
-/// One more than the highest number in the table.
-static END: AtomicU32 = AtomicU32::new(0);
 /// There is code whose system calls are not seen.
 static UNSEEN: AtomicBool = AtomicBool::new(false);
 
@@ -46,7 +44,6 @@ static UNSEEN: AtomicBool = AtomicBool::new(false);
 pub fn made(fd: i32, kind: Kind) {
     if let Some(entry) = usize::try_from(fd).ok().and_then(|fd| KINDS.get(fd)) {
         entry.store(kind as u8, Relaxed);
-        END.fetch_max(fd as u32 + 1, Relaxed);
     }
 }
 
@@ -66,10 +63,7 @@ pub fn closed(fd: i32) {
 
 /// Somebody outside may have copies of all descriptors from now on.
 pub fn shared() {
-    let end = END.swap(0, Relaxed) as usize;
-    KINDS[..end]
-        .iter()
-        .for_each(|entry| entry.store(Kind::Unknown as u8, Relaxed));
+    KINDS.iter().for_each(|entry| entry.store(Kind::Unknown as u8, Relaxed));
 }
 
 /// There is code whose system calls are not seen.
